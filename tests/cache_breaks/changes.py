@@ -1,7 +1,10 @@
 """Requests of one conversation in all four APIs, and changes of them that break a cache, or do not."""
 
+import base64
 import copy
 import json
+import struct
+import zlib
 from dataclasses import dataclass, field
 
 PATHS = {
@@ -22,9 +25,19 @@ RULES = "\n".join(
     f"Rule {number}: keep the code in order, test it, and say what was done in few words." for number in range(90)
 )
 STATE = "\n".join([*(f"Note {number} on how this project is laid out." for number in range(13)), "Today's date: 2026-11-19"])
-GIT = "gitStatus: This is the git status at the start.\nCurrent branch: main\n\nStatus:\nM src/a.py\n\nRecent commits:\n1234abc fix"
+GIT = "gitStatus: the git status at the start.\nCurrent branch: main\n\nStatus:\nM src/a.py\n\nRecent commits:\n1234abc fix"
 STATE_AND_MORE = f"{STATE}\n{GIT}\n" + "\n".join(f"Further note {number}, which says little." for number in range(40))
-PICTURE = "iVBORw0KGgo" + "A1b2C3d4" * 500
+
+
+def png(seed):
+    """A picture of 32 by 32 pixels, in base64."""
+    rows = b"".join(b"\0" + bytes((seed + row * column * 7) % 251 for column in range(96)) for row in range(32))
+    chunks = ((b"IHDR", struct.pack(">IIBBBBB", 32, 32, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows, 0)), (b"IEND", b""))
+    framed = (struct.pack(">I", len(held)) + kind + held + struct.pack(">I", zlib.crc32(kind + held)) for kind, held in chunks)
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(framed)).decode()
+
+
+PICTURE, OTHER_PICTURE = png(1), png(2)
 
 
 @dataclass
@@ -309,6 +322,16 @@ def set_header(asked, value):
     asked.headers["anthropic-beta"] = value
 
 
+def unchanged(asked):
+    assert asked.messages
+
+
+def longer(asked):
+    count = len(asked.messages)
+    asked.messages = [*asked.messages, *(said(asked.format, count + number) for number in range(20))]
+    asked.marked()
+
+
 def short(asked):
     asked.body["model"] = {"anthropic": "claude-opus-4-6", "gemini": "gemini-3.1-pro"}[asked.format]
     asked.system = ["Be brief.", "Say what was done."]
@@ -317,59 +340,118 @@ def short(asked):
 
 
 CHANGES = {
-    "nothing": Change(lambda asked: None, None),
-    "the date in the system prompt": Change(lambda asked: replaced_system(asked, "11-19", "11-20"), "system", "system block 2, line 14", "the date"),
+    "nothing": Change(unchanged, None),
+    "the date in the system prompt": Change(
+        lambda asked: replaced_system(asked, "11-19", "11-20"), "system", "system block 2, line 14", "the date"
+    ),
     "a clock in the system prompt": Change(
-        lambda asked: replaced_system(asked, "10:30:55", "10:31:07"), "system", "system block 2, line 4", "the date",
+        lambda asked: replaced_system(asked, "10:30:55", "10:31:07"),
+        "system",
+        "system block 2, line 4",
+        "the date",
         before=lambda asked: replaced_system(asked, "Note 3 on", "Now 10:30:55 on"),
     ),
-    "git state in the system prompt": Change(lambda asked: replaced_system(asked, "M src/a.py", "M src/b.py"), "system", "system block 2, line 19", "the git state"),
-    "the branch in the system prompt": Change(lambda asked: replaced_system(asked, "branch: main", "branch: fix"), "system", "system block 2, line 16", "the git state"),
+    "git state in the system prompt": Change(
+        lambda asked: replaced_system(asked, "M src/a.py", "M src/b.py"), "system", "system block 2, line 19", "the git state"
+    ),
+    "the branch in the system prompt": Change(
+        lambda asked: replaced_system(asked, "branch: main", "branch: fix"),
+        "system",
+        "system block 2, line 16",
+        "the git state",
+    ),
     "the working directory": Change(
-        lambda asked: replaced_system(asked, "directory: /a", "directory: /b"), "system", "system block 2, line 6", "the working directory",
+        lambda asked: replaced_system(asked, "directory: /a", "directory: /b"),
+        "system",
+        "system block 2, line 6",
+        "the working directory",
         before=lambda asked: replaced_system(asked, "Note 5 on", "Working directory: /a on"),
     ),
     "an id in the system prompt": Change(
-        lambda asked: replaced_system(asked, "0a1b2c3d", "7d3c0b1e"), "system", "system block 1, line 3", "an id",
+        lambda asked: replaced_system(asked, "0a1b2c3d", "7d3c0b1e"),
+        "system",
+        "system block 1, line 3",
+        "an id",
         before=lambda asked: replaced_system(asked, "Rule 2:", "Run 0a1b2c3d-aaaa-4bbb-8ccc-0123456789ab:"),
     ),
-    "words of the system prompt": Change(lambda asked: replaced_system(asked, "Rule 7: keep", "Rule 7: hold"), "system", "system block 1, line 8"),
-    "a system block more": Change(lambda asked: setattr(asked, "system", [asked.system[0], "Be brief.", *asked.system[1:]]), "system_added", "system block 2"),
+    "words of the system prompt": Change(
+        lambda asked: replaced_system(asked, "Rule 7: keep", "Rule 7: hold"), "system", "system block 1, line 8"
+    ),
+    "a system block more": Change(
+        lambda asked: setattr(asked, "system", [asked.system[0], "Be brief.", *asked.system[1:]]),
+        "system_added",
+        "system block 2",
+    ),
     "a system block less": Change(lambda asked: setattr(asked, "system", asked.system[1:]), "system_removed", "system block 1"),
     "order of the tools": Change(all_functions(lambda asked: asked.functions[::-1]), "tool_order", "the order of the tools"),
-    "a tool more": Change(all_functions(lambda asked: [*asked.functions, function(asked.format, "Fetch")]), "tool_added", "tool Fetch"),
+    "a tool more": Change(
+        all_functions(lambda asked: [*asked.functions, function(asked.format, "Fetch")]), "tool_added", "tool Fetch"
+    ),
     "a tool less": Change(all_functions(lambda asked: asked.functions[:3] + asked.functions[4:]), "tool_removed", "tool Grep"),
     "a tool's description": Change(all_functions(changed_description), "tool", "tool Grep", "the description"),
     "a tool's schema": Change(all_functions(changed_schema), "tool", "tool Bash", "the schema"),
     "order of keys": Change(reordered_keys, "key_order", "tool Bash", cache={"is_literal": True}),
-    "string in place of a block": Change(as_string, "spelling", "message 1", "a text in place of a block", cache={"is_literal": True}, formats=("anthropic", "openai_responses")),
+    "string in place of a block": Change(
+        as_string,
+        "spelling",
+        "message 1",
+        "a text in place of a block",
+        cache={"is_literal": True},
+        formats=("anthropic", "openai_responses"),
+    ),
     "another model": Change(lambda asked: asked.body.update(model=OTHER_MODELS[asked.format]), "model", "the model"),
     "thinking or effort": Change(lambda asked: set_field(asked, EFFORT), "field", "field "),
     "shape of the answer": Change(lambda asked: set_field(asked, SHAPE), "field", "field ", formats=tuple(SHAPE)),
-    "temperature": Change(lambda asked: asked.body.update(temperature=0.5) if asked.format != "gemini" else set_field(asked, TEMPERATURE), None),
-    "most tokens of the answer": Change(lambda asked: asked.body.update(max_tokens=200), None, formats=("anthropic", "openai_chat")),
-    "a beta header": Change(lambda asked: set_header(asked, "b-1"), "header", "header anthropic-beta", formats=ONLY, before=lambda asked: set_header(asked, "a-1, b-1")),
-    "betas in another order": Change(lambda asked: set_header(asked, "b-1,a-1"), None, formats=ONLY, before=lambda asked: set_header(asked, "a-1, b-1")),
+    "temperature": Change(
+        lambda asked: asked.body.update(temperature=0.5) if asked.format != "gemini" else set_field(asked, TEMPERATURE), None
+    ),
+    "most tokens of the answer": Change(
+        lambda asked: asked.body.update(max_tokens=200), None, formats=("anthropic", "openai_chat")
+    ),
+    "a beta header": Change(
+        lambda asked: set_header(asked, "b-1"),
+        "header",
+        "header anthropic-beta",
+        formats=ONLY,
+        before=lambda asked: set_header(asked, "a-1, b-1"),
+    ),
+    "betas in another order": Change(
+        lambda asked: set_header(asked, "b-1,a-1"), None, formats=ONLY, before=lambda asked: set_header(asked, "a-1, b-1")
+    ),
     "the cache key": Change(
-        lambda asked: asked.body.update(prompt_cache_key="two"), "key", "field prompt_cache_key", formats=("openai_chat", "openai_responses"),
+        lambda asked: asked.body.update(prompt_cache_key="two"),
+        "key",
+        "field prompt_cache_key",
+        formats=("openai_chat", "openai_responses"),
         before=lambda asked: asked.body.update(prompt_cache_key="one"),
     ),
     "a signed line": Change(lambda asked: signed(asked, 2), None, formats=ONLY, before=lambda asked: signed(asked, 1)),
     "a signed line that counts": Change(
-        lambda asked: signed(asked, 2), "attestation", "the signed line", formats=ONLY, before=lambda asked: signed(asked, 1), cache={"counts_signed": True}
+        lambda asked: signed(asked, 2),
+        "attestation",
+        "the signed line",
+        formats=ONLY,
+        before=lambda asked: signed(asked, 1),
+        cache={"counts_signed": True},
     ),
     "marks taken away": Change(without_marks, "no_breakpoints", "no cache_control", formats=ONLY),
-    "a mark too far on": Change(lambda asked: None, "breakpoints_moved", "the next breakpoint is 30 blocks", formats=ONLY, turns=30),
+    "a mark too far on": Change(unchanged, "breakpoints_moved", "the next breakpoint is 30 blocks", formats=ONLY, turns=30),
     "a longer pause than the lifetime": Change(lambda asked: later(asked, 4_000), "expired", "67 minutes"),
     "a pause within the lifetime": Change(lambda asked: later(asked, 200), None),
-    "an earlier message": Change(lambda asked: changed_message(asked, 3, "message 3.", "message three."), "message", "message 3"),
-    "an earlier result cleared": Change(
-        lambda asked: changed_message(asked, 4, "Word 4 follows on word, and step on step, until it is done. ", ""), "message", "message 4"
+    "an earlier message": Change(
+        lambda asked: changed_message(asked, 3, "message 3.", "message three."), "message", "message 3"
     ),
-    "a picture": Change(lambda asked: changed_message(asked, 2, "A1b2C3d4A1", "Z9y8X7w6Z9"), "message", "message 2", "an image"),
+    "an earlier result cleared": Change(
+        lambda asked: changed_message(asked, 4, "Word 4 follows on word, and step on step, until it is done. ", ""),
+        "message",
+        "message 4",
+    ),
+    "a picture": Change(lambda asked: changed_message(asked, 2, PICTURE, OTHER_PICTURE), "message", "message 2", "an image"),
     "back to an earlier message": Change(lambda asked: went_back(asked, 14), None),
-    "back where no mark was": Change(lambda asked: went_back(asked, 8), "rewind", "message 8", formats=ONLY, before=lambda asked: setattr(asked, "messages", asked.messages + [said(asked.format, len(asked.messages) + one) for one in range(20)]) or asked.marked()),
+    "back where no mark was": Change(lambda asked: went_back(asked, 8), "rewind", "message 8", formats=ONLY, before=longer),
     "a summary": Change(summed_up, "compaction"),
-    "a prompt that is too short": Change(lambda asked: None, "too_short", "tokens", formats=("anthropic", "gemini"), before=short, cache={"minimum_tokens": 4096}),
-}  # fmt: skip
+    "a prompt that is too short": Change(
+        unchanged, "too_short", "tokens", formats=("anthropic", "gemini"), before=short, cache={"minimum_tokens": 4096}
+    ),
+}
 """By name."""

@@ -1,4 +1,4 @@
-"""Some forty changes of requests in four APIs, sent to a provider with a prompt cache: each that costs something is named exactly."""
+"""Changes of requests in four APIs before a provider with a prompt cache: each that costs something is named exactly."""
 
 import json
 
@@ -81,7 +81,7 @@ def test_both_texts_of_the_place_are_shown():
 
 @pytest.mark.parametrize("format", ALL)
 def test_strikes_of_redline_are_its_own_doing(format):
-    """A strike that rewrites what was cached is told as Redline's, with its rule; the next request, which keeps it, is silent."""
+    """A strike that rewrites what was cached is told as Redline's, with its rule."""
     watched, found, asked = Watched(Policy(schedule="eager", words=EN)), [], first_request(format)
     talk = asked.messages
     for count in (4, 6, 8):
@@ -140,7 +140,7 @@ def test_changes_of_recorded_requests_are_named(agent):
     for messages in histories:
         for name in names:
             watched, change = Watched(), CHANGES[name]
-            asked = first_request(format, messages=[one for one in messages])
+            asked = first_request(format, messages=list(messages))
             assert watched.send(asked) is None
             asked = asked.copy()
             asked.messages = [*asked.messages, said(format, 1), said(format, 2)]

@@ -195,6 +195,93 @@ def test_a_database_is_no_store_for_hooks(tmp_path):
     assert "Give a folder" in done.stderr
 
 
+# --- other agents: a file of the hook's own
+
+OWN_FILES = {
+    "copilot": ".copilot/hooks/redline.json",
+    "opencode": ".config/opencode/plugin/redline.js",
+    "pi": ".pi/agent/extensions/redline.js",
+}
+
+
+@pytest.mark.parametrize("agent", OWN_FILES)
+def test_a_file_of_its_own_comes_and_goes(tmp_path, agent):
+    """Shown first, twice is as once, another store replaces it, and nothing is left; the folder's other files stay."""
+    path = tmp_path / OWN_FILES[agent]
+    path.parent.mkdir(parents=True)
+    (path.parent / "mine.js").write_text("// mine")
+    shown = hook(tmp_path, "install", agent, "--yes")
+    assert shown.returncode == 0, shown.stderr
+    assert "+" in shown.stdout
+    assert f"hook{', ' if agent != 'copilot' else ' '}" in path.read_text().replace('"', "")
+    once = path.read_bytes()
+    assert "in place already" in hook(tmp_path, "install", agent, "--yes").stdout
+    assert path.read_bytes() == once
+    assert hook(tmp_path, "install", agent, "--yes", "--store", str(tmp_path / "my store")).returncode == 0
+    assert str(tmp_path / "my store") in path.read_text()
+    assert hook(tmp_path, "uninstall", agent, "--yes").returncode == 0
+    assert [one.name for one in path.parent.iterdir()] == ["mine.js"]
+    assert "There is no hook" in hook(tmp_path, "uninstall", agent, "--yes").stdout
+
+
+@pytest.mark.parametrize("agent", ["opencode", "pi"])
+def test_a_plugin_that_somebody_changed_is_left_alone(tmp_path, agent):
+    """Also one of the same name that Redline never wrote."""
+    path = tmp_path / OWN_FILES[agent]
+    path.parent.mkdir(parents=True)
+    for text in ("export default 1", None):
+        if text is None:
+            path.unlink()
+            hook(tmp_path, "install", agent, "--yes")
+            text = path.read_text() + "// mine\n"
+        path.write_text(text)
+        for what in ("install", "uninstall"):
+            done = hook(tmp_path, what, agent, "--yes")
+            assert done.returncode == 2
+            assert "Move it away" in done.stderr
+            assert path.read_text() == text
+
+
+def test_hooks_of_the_user_beside_copilots_stay(tmp_path):
+    """In a file of Redline's name that holds more."""
+    path = tmp_path / OWN_FILES["copilot"]
+    path.parent.mkdir(parents=True)
+    mine = '{"version": 1, "hooks": {"postToolUse": [{"type": "command", "bash": "true"}]}}'
+    path.write_text(mine)
+    hook(tmp_path, "install", "copilot", "--yes")
+    assert len(json.loads(path.read_text())["hooks"]["postToolUse"]) == 2
+    hook(tmp_path, "uninstall", "copilot", "--yes")
+    assert path.read_text() == mine
+
+
+def test_only_claude_code_has_settings_of_a_project(tmp_path):
+    """Files of the others would be shared with people on other machines."""
+    for agent in OWN_FILES:
+        done = hook(tmp_path, "install", agent, "--yes", "--project")
+        assert done.returncode == 2
+        assert "Leave --project out" in done.stderr
+
+
+# --- deleting
+
+
+def test_old_whole_outputs_are_deleted(tmp_path):
+    """Those that are older, after a question; what was saved stays counted."""
+    answered(tmp_path, event(BASH | {"stdout": PASSED}, command="pytest -v"))
+    (path,) = (tmp_path / ".redline" / "hooks").glob("*.txt")
+    assert "nothing to delete" in hook(tmp_path, "clean", "--older-than", "1").stdout
+    os.utime(path, (1e9, 1e9))
+    done = hook(tmp_path, "clean", "--older-than", "1")
+    assert (done.returncode, path.exists()) == (2, True)
+    assert "--yes" in done.stderr
+    assert redline("hook", "clean", "--older-than", "1", HOME=tmp_path, stdin="n\n").returncode == 1
+    done = hook(tmp_path, "clean", "--older-than", "1", "--yes")
+    assert "1 whole output deleted" in done.stdout
+    assert not path.exists()
+    assert (tmp_path / ".redline" / "hooks.accounts").exists()
+    assert "nothing to delete" in hook(tmp_path, "clean", "--older-than", "0", "--store", str(tmp_path / "none")).stdout
+
+
 # --- events
 
 
@@ -241,6 +328,45 @@ def test_searches_and_mcp_tools_are_folded_too(tmp_path):
     first, last = answered(tmp_path, event([{"type": "text", "text": MATCHES}, image], "mcp__code__search"))
     assert first["text"].startswith("src/")
     assert last == image
+
+
+def of_copilot(text, tool="bash", kind="success"):
+    return json.dumps({"toolName": tool, "toolArgs": {}, "toolResult": {"resultType": kind, "textResultForLlm": text}})
+
+
+ENDED = "\n<shellId: 0 completed with exit code 0>"
+
+
+def test_other_agents_are_answered_in_their_shapes(tmp_path):
+    """Blocks and texts of plugins, and Copilot CLI's result, whose last line stays."""
+
+    def said(agent, told):
+        done = redline("hook", "run", "--agent", agent, HOME=tmp_path, stdin=told)
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout) if done.stdout else None
+
+    blocks = [{"type": "text", "text": MATCHES}, {"type": "image", "data": "x"}]
+    for agent in ("opencode", "pi"):
+        first, last = said(agent, event(blocks, "bash", command="grep -rn total src"))["output"]
+        assert (first["text"].startswith("src/"), last) == (True, blocks[1])
+        assert said(agent, event(MATCHES, "bash", command="grep -rn total src"))["output"].startswith("src/")
+        assert said(agent, event(MATCHES, "bash", command="cat matches.txt")) is None
+        assert said(agent, event({"stdout": MATCHES}, "bash")) is None
+    result = said("copilot", of_copilot(MATCHES.rstrip("\n") + ENDED))["modifiedResult"]
+    assert result["resultType"] == "success"
+    assert result["textResultForLlm"].startswith("src/")
+    assert result["textResultForLlm"].endswith(ENDED)
+    for left in (
+        of_copilot(MATCHES + "<shellId: 0 completed with exit code 3>"),
+        of_copilot(MATCHES),
+        of_copilot(MATCHES + ENDED, kind="failure"),
+        of_copilot(MATCHES, "view"),
+        of_copilot("Shell output was automatically compacted. See /tmp/x\n" + MATCHES + ENDED),
+        json.dumps({"toolName": "bash", "toolResult": "text"}),
+    ):
+        assert said("copilot", left) is None
+    agents = {json.loads(line)["agent"] for line in (tmp_path / ".redline" / "hooks.accounts").read_text().splitlines()}
+    assert agents == {"copilot", "opencode", "pi"}
 
 
 @pytest.mark.parametrize(

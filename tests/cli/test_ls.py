@@ -86,6 +86,8 @@ def test_a_store_is_added_up(kind, tmp_path, request):
         "newest_ms": 1_700_000_500_000.0,
         "formats": {"openai_chat": 2},
         "unreadable": 0,
+        "hook_folds": 0,
+        "hook_saved_tokens": 0,
     }
     done = redline("ls", place, "--stats")
     assert (done.returncode, done.stderr) == (0, "")

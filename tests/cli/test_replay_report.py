@@ -196,7 +196,7 @@ def test_both_risks_and_the_kinds_of_tools_are_told(monkeypatch, capsys):
     show_comparison(made, policies, {})
     lines = capsys.readouterr().out.splitlines()
     rows = [line.split() for line in lines]
-    assert ["masking", "0", "10", "20.0%", "5.9%", "40.0%", "11.8%"] in rows
+    assert ["masking", "0", "10", "20.0%", "5.9%", "40.0%", "11.8%", "0", "0"] in rows
     assert [row for row in rows if row[:1] == ["masking:"]] == [
         ["masking:", "terminal", "6", "0.0%", "33.3%"],
         ["masking:", "file", "read", "2", "100.0%", "100.0%"],

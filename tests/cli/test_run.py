@@ -1,6 +1,8 @@
 import contextlib
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -347,6 +349,7 @@ def test_a_subscription_is_told_at_the_end(tmp_path):
     done, _ = run_asking(tmp_path, f"print(ask({headers}), ask({headers}))")
     assert "2 requests were only observed: a subscription pays for them. --edit-subscriptions" in done.stderr
     assert "saved" not in done.stderr
+    assert "its own hook" not in done.stderr  # a program with an SDK has none
     done, _ = run_asking(tmp_path, "print(ask())")
     assert "nothing was struck: nothing in these requests was old or superseded enough" in done.stderr
     assert "$0.0000" not in done.stderr
@@ -365,6 +368,34 @@ def test_a_login_is_told_at_the_start(tmp_path):
     assert words in redline("run", *store, "--", "claude", **found).stderr
     assert words not in redline("run", *store, "--edit-subscriptions", "--", "claude", **found).stderr
     assert words not in redline("run", *store, "--", "claude", **found, ANTHROPIC_API_KEY="sk-made-up").stderr
+    hint = "its own hook works with a subscription, too: redline run --hooks -- claude"
+    assert hint in redline("run", *store, "--", "claude", **found).stderr
+    hooked = redline("run", *store, "--hooks", "--", "claude", **found).stderr
+    assert words in hooked
+    assert hint not in hooked
+    assert "hooks folded 0 outputs" in hooked
+
+
+def test_hooks_of_a_run_are_a_flag_or_a_variable(tmp_path):
+    """Each agent's own; the user's settings in the same variable stay, and agents without one are told so."""
+    found = {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "sk-made-up"}
+    mine = json.dumps({"theme": "mine", "plugin": ["other"]})
+    shown = redline("run", "--hooks", "--show", "--", "opencode", OPENCODE_CONFIG_CONTENT=mine, **found)
+    assert shown.returncode == 0, shown.stderr
+    words = shlex.split(shown.stdout.splitlines()[-1])
+    given = dict(word.split("=", 1) for word in words if "=" in word)
+    settings = json.loads(given["OPENCODE_CONFIG_CONTENT"])
+    assert settings["theme"] == "mine"
+    assert settings["plugin"][0] == "other"
+    assert Path(settings["plugin"][1].removeprefix("file://")).read_text().startswith("// Redline's hook for opencode")
+    assert json.loads(given["REDLINE_HOOK"])[-2:] == ["--agent", "opencode"]
+    shown = redline("run", "--hooks", "--show", "--", "pi", "-p", "x", **found).stdout.splitlines()[-1]
+    assert re.search(r" pi -e \S+/pi\.js -p x$", shown)
+    for agent, says in (("codex", "codex has no hook"), ("copilot", "takes hooks from files alone"), ("python3", "no hook")):
+        done = redline("run", "--hooks", "--show", "--", agent, **found)
+        assert done.returncode == 2
+        assert says in done.stderr
+        assert "Leave --hooks out" in done.stderr
 
 
 PROXIES = """

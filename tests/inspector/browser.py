@@ -12,7 +12,7 @@ from tests.inspector.support import TOKENS
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 VIEWS = ("", "/timeline", "/branches", "/compare", "/what-if")
-PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
+PHONE = {"viewport": {"width": 360, "height": 800}, "has_touch": True, "is_mobile": True}
 TALL = {"viewport": {"width": 1280, "height": 15_000}}
 """So high that every message of a short session is in sight."""
 TELL = 'addEventListener("securitypolicyviolation", ({blockedURI: uri}) => console.error(`blocked by the policy: ${uri}`))'

@@ -76,7 +76,7 @@ def test_each_message_says_who_and_how_large(tabs, running):
         row = message(page, one["index"])
         expect(row).to_contain_text(f"#{one['index']}")
         expect(row).to_contain_text(f"{one['tokens']:,} token")
-    expect(message(page, 0)).to_contain_text(re.compile(r"00:00 · 2 min"))
+    expect(message(page, 0)).to_contain_text(re.compile(r"00:00 · 2 min old"))
 
 
 def test_reasoning_is_folded(tabs, running):

@@ -34,7 +34,7 @@ def drawn(page, place):
 
 def is_for_everybody(page):
     """Nothing serious, and nothing to be scrolled sideways: light, dark and as narrow as a phone."""
-    for scheme, width in (("light", 1280), ("dark", 1280), ("light", 390)):
+    for scheme, width in (("light", 1280), ("dark", 1280), ("light", 360)):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate(LIGHT) == (scheme == "light")
@@ -111,7 +111,7 @@ def test_a_phone_reaches_every_control(tabs, running):
         expect(control).to_be_in_viewport()
         box = control.bounding_box()
         assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
+        assert box["x"] + box["width"] <= 360
     page.get_by_role("checkbox", name="Struck").tap()
     expect(page).to_have_url(re.compile("struck=1"))
     page.get_by_role("link", name="What if").tap()

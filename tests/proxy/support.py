@@ -207,16 +207,18 @@ class PlainEditor:
 
     def __init__(self, old=b"", new=b"", *, delay=0.0, retreat_delay=0.0):
         self.old, self.new, self.delay, self.retreat_delay = old, new, delay, retreat_delay
+        self.released = threading.Event()
+        """Once it is set nothing is delayed any more."""
         self.calls, self.retreats, self.refusals, self.answers, self.withdrawn = [], [], [], [], []
 
     def edit(self, call):
         self.calls.append(call)
-        time.sleep(self.delay)
+        self.released.wait(self.delay)
         return self._edited(call, call.body.replace(self.old, self.new) if self.old in call.body and self.old else call.body)
 
     def fall_back(self, call):
         self.retreats.append(call)
-        time.sleep(self.retreat_delay)
+        self.released.wait(self.retreat_delay)
         return self._edited(call, call.body)
 
     def _edited(self, call, body):
@@ -261,7 +263,7 @@ class Running:
     def status(self):
         return json.loads(self.ask("GET", "/redline/status", None).body)
 
-    def settled(self, requests, within=5.0):
+    def settled(self, requests, within=30.0):
         """The status once so many requests are counted."""
         end = time.monotonic() + within
         while (status := self.status())["totals"]["requests"] < requests:

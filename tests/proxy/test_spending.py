@@ -12,7 +12,10 @@ from redline.proxy.spending import SpendLimits
 from tests.proxy.support import ANSWER, PlainEditor, proxy, upstream
 
 PATHS = {
-    "anthropic": ("/v1/messages", {"model": "claude-opus-4-6", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}),
+    "anthropic": (
+        "/v1/messages",
+        {"model": "claude-opus-4-6", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]},
+    ),
     "openai_chat": ("/v1/chat/completions", {"model": "gpt-5.5", "messages": [{"role": "user", "content": "Hi"}]}),
     "openai_responses": ("/v1/responses", {"model": "gpt-5.5", "input": [{"role": "user", "content": "Hi"}]}),
     "gemini": ("/v1beta/models/gemini-3-pro:generateContent", {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}),
@@ -21,10 +24,16 @@ DEAR = {"input_tokens": 100_000, "cache_creation_input_tokens": 0, "cache_read_i
 """By Claude Opus 4.6: $0.50 for what is sent, $0.50 for the answer."""
 USAGES = {
     "anthropic": {**ANSWER, "usage": DEAR},
-    "openai_chat": {"choices": [{"message": {"role": "assistant", "content": "Hello"}}], "usage": {"prompt_tokens": 100_000, "completion_tokens": 20_000}},
+    "openai_chat": {
+        "choices": [{"message": {"role": "assistant", "content": "Hello"}}],
+        "usage": {"prompt_tokens": 100_000, "completion_tokens": 20_000},
+    },
     "openai_responses": {"output": [], "usage": {"input_tokens": 100_000, "output_tokens": 20_000}},
-    "gemini": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}}], "usageMetadata": {"promptTokenCount": 100_000, "candidatesTokenCount": 20_000}},
-}  # fmt: skip
+    "gemini": {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}}],
+        "usageMetadata": {"promptTokenCount": 100_000, "candidatesTokenCount": 20_000},
+    },
+}
 
 
 def answering(format):
@@ -69,7 +78,8 @@ def test_sub_agents_count_to_their_session(tmp_path):
 
 def test_a_day_has_its_own_limit(tmp_path):
     """Whichever session asks."""
-    with upstream(answering("anthropic")) as server, proxy(server.url, tmp_path, limits=SpendLimits(max_usd_day=1.5)) as running:
+    limits = SpendLimits(max_usd_day=1.5)
+    with upstream(answering("anthropic")) as server, proxy(server.url, tmp_path, limits=limits) as running:
         assert [ask(running, session=name).status for name in ("one", "two", "three")] == [200, 200, 402]
         assert running.status()["spending"]["today_usd"] == pytest.approx(2.0)
 
@@ -118,15 +128,14 @@ def test_a_model_without_a_price_is_refused_with_the_way_out(tmp_path):
 
 def test_what_was_struck_for_a_refused_request_is_withdrawn(tmp_path):
     """It was never sent."""
-    editor = PlainEditor(b"Hi", b"Ho")
-    with upstream(answering("anthropic")) as server:
-        with proxy(server.url, tmp_path, editor=editor, limits=SpendLimits(max_usd=0.2)) as running:
-            ask(running)
-            ask(running)
-            running.settled(2)
-            end = time.monotonic() + 5
-            while not editor.withdrawn and time.monotonic() < end:
-                time.sleep(0.01)
+    editor, limits = PlainEditor(b"Hi", b"Ho"), SpendLimits(max_usd=0.2)
+    with upstream(answering("anthropic")) as server, proxy(server.url, tmp_path, editor=editor, limits=limits) as running:
+        ask(running)
+        ask(running)
+        running.settled(2)
+        end = time.monotonic() + 5
+        while not editor.withdrawn and time.monotonic() < end:
+            time.sleep(0.01)
     assert len(editor.withdrawn) == 1
 
 

@@ -1,8 +1,8 @@
-"""opencode, pi or Copilot CLI and the scripted provider, with Redline's hook and no proxy, alone in a network; run as a program.
+"""opencode, pi or Copilot CLI and the scripted provider, with Redline's hook and no proxy, alone in a network: a program.
 
-`python -m tests.real_agents.plugin_scene AGENT FOLDER direct|hooked|run|broken BIN` writes FOLDER/report.json. `hooked` installs the
-hook before the task and takes it out after it, `run` starts the agent through `redline run --hooks`, `broken` installs a hook
-whose Python is gone.
+`python -m tests.real_agents.plugin_scene AGENT FOLDER direct|hooked|run|broken BIN` writes a report.json. `hooked` installs
+the hook before the task and takes it out after it, `run` starts the agent through `redline run --hooks`, `broken` installs a
+hook whose Python is gone.
 """
 
 import json
@@ -107,16 +107,7 @@ def main(name: str, folder: Path, mode: str, binaries: Path) -> None:
     """Play the task once, and write down what was asked, and which files of the home the hook was in."""
     agent = next(one for one in PLUGGED_AGENTS if one.name == name)
     home, work = folder / "home", folder / "work"
-    (home / ".redline" / "hooks").mkdir(parents=True)
-    (home / "server.py").write_text(SERVER)
-    for file, text in PROJECT.items():
-        (work / file).parent.mkdir(parents=True, exist_ok=True)
-        (work / file).write_text(text)
-    if agent.fetched:
-        place = home / agent.fetched[0]
-        place.mkdir(parents=True)
-        for one in (binaries.parents[2] / f"{name}-fetched").iterdir():
-            (place / one.name).symlink_to(one)
+    prepare(agent, home, work, binaries)
     environment = {
         "PATH": f"{binaries}:{os.environ['PATH']}",
         "HOME": str(home),
@@ -128,20 +119,15 @@ def main(name: str, folder: Path, mode: str, binaries: Path) -> None:
     def redline(*words: str) -> None:
         subprocess.run([sys.executable, "-m", "redline", *words], env=environment, cwd=work, check=True)
 
-    def hook_files() -> list[str]:
-        found = (path for path in home.rglob("redline.js*") if path.is_file())
-        return sorted(str(path.relative_to(home)) for path in found)
-
     def spell(step: Step, _: set[str]) -> tuple[str, dict[str, Any]]:
         kept = sorted((home / ".redline" / "hooks").glob("*.txt"))
         return agent.spell(step, kept[0] if kept else work / "Makefile", work)
 
     if mode in ("hooked", "broken"):
         redline("hook", "install", name, "--yes")
-    installed = hook_files()
-    if mode == "broken":
-        (path,) = (home / one for one in installed)
-        path.write_text(path.read_text().replace(sys.executable, "/nowhere/python"))
+    installed = hook_files(home)
+    for path in installed if mode == "broken" else ():
+        (home / path).write_text((home / path).read_text().replace(sys.executable, "/nowhere/python"))
     with listening(spell) as provider:
 
         def filled(text: str) -> str:
@@ -164,10 +150,29 @@ def main(name: str, folder: Path, mode: str, binaries: Path) -> None:
         "errors": done.stderr,
         "result": (work / "result.txt").read_text() if (work / "result.txt").exists() else None,
         "installed": installed,
-        "left": hook_files(),
+        "left": hook_files(home),
         "asked": [asdict(one) for one in provider.asked if one.script],
     }
     (folder / "report.json").write_text(json.dumps(report))
+
+
+def prepare(agent: PluggedAgent, home: Path, work: Path, binaries: Path) -> None:
+    """The project, and a home with what the agent would fetch."""
+    (home / ".redline" / "hooks").mkdir(parents=True)
+    (home / "server.py").write_text(SERVER)
+    for file, text in PROJECT.items():
+        (work / file).parent.mkdir(parents=True, exist_ok=True)
+        (work / file).write_text(text)
+    if agent.fetched:
+        place = home / agent.fetched[0]
+        place.mkdir(parents=True)
+        for one in (binaries.parents[2] / f"{agent.name}-fetched").iterdir():
+            (place / one.name).symlink_to(one)
+
+
+def hook_files(home: Path) -> list[str]:
+    """The files of a home that Redline's hook is in."""
+    return sorted(str(path.relative_to(home)) for path in home.rglob("redline.js*") if path.is_file())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The causes of a lost cache: who it was, what happened in words, and what can be set against it."""
+"""The causes of a lost cache, each with its author, a sentence, and advice."""
 
 from typing import NamedTuple
 

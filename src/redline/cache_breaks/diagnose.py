@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from redline.cache_breaks.pieces import Piece, SentPieces
+from redline.cache_breaks.pieces import CachePiece, SentPieces
 from redline.prices import Price
 from redline.providers.usage import Usage, cache_seconds
 
@@ -24,8 +24,8 @@ _COMPACTED_SHARE, _SIDE_SHARE = 0.6, 0.05
 """A history that shrinks below the first share of itself was compacted; below the second it is another conversation."""
 
 
-class SentRequest(msgspec.Struct, frozen=True):
-    """A request that was sent, and what the provider reported of it."""
+class ReportedRequest(msgspec.Struct, frozen=True):
+    """A request as it was sent, with the provider's report."""
 
     pieces: SentPieces
     usage: Usage
@@ -47,8 +47,8 @@ class Difference(msgspec.Struct, frozen=True):
     """A key of the table of causes."""
     place: str
     """In words: `system block 2`, `tool Bash`, `message 12`."""
-    before: Piece | None = None
-    after: Piece | None = None
+    before: CachePiece | None = None
+    after: CachePiece | None = None
     tokens_before: int = 0
     """About how many tokens come before it in the new request, and in its own piece."""
 
@@ -62,18 +62,23 @@ class Finding(msgspec.Struct, frozen=True):
     """How many further places differ."""
 
 
-def diagnose(previous: SentRequest, present: SentRequest, price: Price | None, *, has_cache: bool = True) -> Finding | None:
+def diagnose(
+    previous: ReportedRequest, present: ReportedRequest, price: Price | None, *, has_cache: bool = True
+) -> Finding | None:
     """Why the provider read less for a request than the one before had left in its cache; None if nothing much was lost.
 
     `has_cache` says whether the provider has ever reported a cache: a server without one loses nothing.
     """
+    usage = present.usage
+    is_short = price is not None and previous.usage.input_tokens < price.min_cached_tokens and not usage.cache_read_tokens
+    most = min(previous.usage.input_tokens if is_short else _most_held(previous, present), usage.input_tokens)
+    if most - usage.cache_read_tokens < max(LEAST_LOST, LEAST_SHARE * most):
+        return None
     found = list(differences(previous, present))
     places = [one for one in found if one.kind != "another"]
     if len(places) < len(found):
         return None
-    usage = present.usage
-    is_short = price is not None and previous.usage.input_tokens < price.min_cached_tokens and not usage.cache_read_tokens
-    could = _could_read(previous, present, places, is_short=is_short, has_cache=has_cache or price is not None)
+    could = could_read(previous, present, places, is_short=is_short, has_cache=has_cache or price is not None)
     lost = could - usage.cache_read_tokens
     if lost < max(LEAST_LOST, LEAST_SHARE * could):
         return None
@@ -85,7 +90,7 @@ def diagnose(previous: SentRequest, present: SentRequest, price: Price | None, *
         return Finding(Difference("expired", f"{seconds / 60:,.0f} minutes after the last request"), lost, len(meant))
     scale = usage.input_tokens / max(_tokens((*present.pieces.ahead, *present.pieces.messages)), 1)
     fitting = [one for one in meant if one.tokens_before * scale >= _FIT_SHARE * usage.cache_read_tokens]
-    if not fitting and (moved := _breakpoint_cause(previous, present)):
+    if not fitting and (moved := breakpoint_cause(previous, present)):
         return Finding(moved, lost, len(meant))
     cause = next(iter(fitting), None) or next(iter(sorted(places, key=lambda one: one.kind == "attestation")), None)
     if cause is None:
@@ -93,41 +98,42 @@ def diagnose(previous: SentRequest, present: SentRequest, price: Price | None, *
     return Finding(cause, lost, len(meant) - (cause in meant))
 
 
-def closest(earlier: Sequence[SentRequest], present: SentRequest) -> SentRequest | None:
+def closest(earlier: Sequence[ReportedRequest], present: ReportedRequest) -> ReportedRequest | None:
     """Of earlier requests the one that the present begins like for longest, the latest of several."""
 
-    def common(one: SentRequest) -> tuple[bool, int, int]:
+    def common(one: ReportedRequest) -> tuple[bool, int, int]:
         is_same, ahead = one.pieces.messages[:1] == present.pieces.messages[:1], _common(one.pieces.ahead, present.pieces.ahead)
         is_all_ahead = ahead == len(present.pieces.ahead) == len(one.pieces.ahead)
         return is_same, ahead, _common(one.pieces.messages, present.pieces.messages) if is_all_ahead else 0
 
-    best: SentRequest | None = None
+    best: tuple[tuple[bool, int, int], ReportedRequest] | None = None
     for one in earlier:
-        if best is None or common(one) >= common(best):
-            best = one
-    return best
+        if best is None or common(one) >= best[0]:
+            best = common(one), one
+    return best[1] if best is not None else None
 
 
-def differences(previous: SentRequest, present: SentRequest) -> Iterator[Difference]:
+def differences(previous: ReportedRequest, present: ReportedRequest) -> Iterator[Difference]:
     """Every place that differs, in the order in which a provider looks its cache up; spellings last."""
     before, after = previous.pieces, present.pieces
     tokens = 0
     for kind in ("model", "header", "key", "tool", "attestation", "system", "field"):
         old, new = ([one for one in pieces.ahead if one.kind == kind] for pieces in (before, after))
-        yield from _ahead_differences(kind, old, new, tokens)
+        yield from ahead_differences(kind, old, new, tokens)
         tokens += _tokens(new)
-    yield from _message_differences(previous, present, tokens)
-    yield from _spelling_differences(before, after)
+    yield from message_differences(previous, present, tokens)
+    yield from spelling_differences(before, after)
 
 
-def _ahead_differences(kind: str, old: Sequence[Piece], new: Sequence[Piece], tokens: int) -> Iterator[Difference]:
+def ahead_differences(kind: str, old: Sequence[CachePiece], new: Sequence[CachePiece], tokens: int) -> Iterator[Difference]:
+    """The first difference among the pieces of one kind that are sent before the messages."""
     same = _common(old, new)
     if same == len(old) == len(new):
         return
     one, other = (pieces[same] if same < len(pieces) else None for pieces in (old, new))
     tokens += _tokens(new[: same + 1])
     if kind == "tool":
-        yield _tool_difference(old, new, one, other, tokens)
+        yield tool_difference(old, new, one, other, tokens)
     elif kind == "system":
         gone, come = ({piece.meaning for piece in pieces} for pieces in (old, new))
         is_added = other is not None and (one is None or one.meaning in come)
@@ -142,8 +148,8 @@ def _ahead_differences(kind: str, old: Sequence[Piece], new: Sequence[Piece], to
         yield Difference(kind, place, one, other, tokens)
 
 
-def _tool_difference(
-    old: Sequence[Piece], new: Sequence[Piece], one: Piece | None, other: Piece | None, tokens: int
+def tool_difference(
+    old: Sequence[CachePiece], new: Sequence[CachePiece], one: CachePiece | None, other: CachePiece | None, tokens: int
 ) -> Difference:
     """Whether a tool was added, removed or changed, or all are there in another order."""
     if Counter(piece.meaning for piece in old) == Counter(piece.meaning for piece in new):
@@ -156,10 +162,10 @@ def _tool_difference(
     if one is not None and one in removed:
         return Difference("tool_removed", f"tool {one.name}", one, None, tokens)
     before = next((piece for piece in old if other is not None and piece.name == other.name), one)
-    return Difference("tool", f"tool {(other or one or Piece('', '', '')).name}", before, other, tokens)
+    return Difference("tool", f"tool {(other or one or CachePiece('', '', '')).name}", before, other, tokens)
 
 
-def _message_differences(previous: SentRequest, present: SentRequest, tokens: int) -> Iterator[Difference]:
+def message_differences(previous: ReportedRequest, present: ReportedRequest, tokens: int) -> Iterator[Difference]:
     """The first message that differs, and whether the client went back, summed up or changed it, or Redline did."""
     old, new = previous.pieces.messages, present.pieces.messages
     same = _common(old, new)
@@ -183,7 +189,7 @@ def _message_differences(previous: SentRequest, present: SentRequest, tokens: in
         yield Difference("rewind" if is_shorter else "message", place, one, other, tokens)
 
 
-def _spelling_differences(before: SentPieces, after: SentPieces) -> Iterator[Difference]:
+def spelling_differences(before: SentPieces, after: SentPieces) -> Iterator[Difference]:
     """Pieces that say the same and are written in another way."""
     tokens, counts = 0, Counter[str]()
     is_all_ahead = len(before.ahead) == len(after.ahead)
@@ -197,16 +203,13 @@ def _spelling_differences(before: SentPieces, after: SentPieces) -> Iterator[Dif
             return
 
 
-def _could_read(
-    previous: SentRequest, present: SentRequest, places: Sequence[Difference], *, is_short: bool, has_cache: bool
+def could_read(
+    previous: ReportedRequest, present: ReportedRequest, places: Sequence[Difference], *, is_short: bool, has_cache: bool
 ) -> int:
     """How many tokens the provider could have read: what it held, as far as the present request still says it."""
-    usage, tokens = previous.usage, previous.usage.input_tokens
     if not has_cache:
         return 0
-    if previous.is_marked_only and not is_short:
-        held = usage.cache_read_tokens + usage.cache_write_tokens
-        tokens = held if present.pieces.marks else max(held, tokens)
+    tokens = previous.usage.input_tokens if is_short else _most_held(previous, present)
     tokens = min(tokens, present.usage.input_tokens)
     if all(one.kind in ("attestation", "spelling") for one in places):
         return tokens
@@ -220,7 +223,15 @@ def _could_read(
     return min(tokens, round(present.usage.input_tokens * wanted / max(all_of, 1)))
 
 
-def _breakpoint_cause(previous: SentRequest, present: SentRequest) -> Difference | None:
+def _most_held(previous: ReportedRequest, present: ReportedRequest) -> int:
+    """What the request before left in the cache; where only marked beginnings are kept and none is marked now, all of it."""
+    usage = previous.usage
+    if not previous.is_marked_only or not present.pieces.marks:
+        return usage.input_tokens
+    return usage.cache_read_tokens + usage.cache_write_tokens
+
+
+def breakpoint_cause(previous: ReportedRequest, present: ReportedRequest) -> Difference | None:
     """Where the beginning is unchanged: whether cache marks are gone, ask for another lifetime, or stand too far on."""
     before, after = previous.pieces.marks, present.pieces.marks
     if not present.is_marked_only or present.usage.cache_read_tokens >= previous.usage.input_tokens:
@@ -241,7 +252,7 @@ def _breakpoint_cause(previous: SentRequest, present: SentRequest) -> Difference
     return None
 
 
-def _common(old: Sequence[Piece], new: Sequence[Piece]) -> int:
+def _common(old: Sequence[CachePiece], new: Sequence[CachePiece]) -> int:
     """How many pieces both begin with."""
     for number, (one, other) in enumerate(zip(old, new, strict=False)):
         if one is not other and (one.meaning != other.meaning or one.kind != other.kind or one.name != other.name):
@@ -249,5 +260,5 @@ def _common(old: Sequence[Piece], new: Sequence[Piece]) -> int:
     return min(len(old), len(new))
 
 
-def _tokens(pieces: Sequence[Piece]) -> int:
+def _tokens(pieces: Sequence[CachePiece]) -> int:
     return sum(one.tokens for one in pieces)

@@ -47,10 +47,10 @@ def excerpt_of(before: bytes | None, after: bytes | None) -> Excerpt:
     old, new = (unmarked(payloads.decode(one)) if one is not None else None for one in (before, after))
     if before is None or after is None:
         return Excerpt("", _shown(_words(old), 0), _shown(_words(new), 0))
-    path, one, other = _first_difference(old, new, ())
+    path, one, other = first_difference(old, new, ())
     if payloads.canonical(old) == payloads.canonical(new):
         return Excerpt("", "", "", "the order of the keys")
-    what = _what_of(path, one, other)
+    what = what_of_place(path, one, other)
     at = ".".join(map(str, path))
     if one == other:  # a text, and a block that holds nothing but the same text
         is_text = isinstance(payloads.value_at(new, path), str)
@@ -67,28 +67,28 @@ def excerpt_of(before: bytes | None, after: bytes | None) -> Excerpt:
     )
     near = "\n".join(lines[max(number - 6, 0) : number + 1] + others[max(number - 6, 0) : number + 1])
     line_number = number + 1 if len(lines) > 1 or len(others) > 1 else 0
-    return Excerpt(at, _shown(line, column), _shown(changed, column), what or _kind_of(line, changed, near), line_number)
+    return Excerpt(at, _shown(line, column), _shown(changed, column), what or kind_of_words(line, changed, near), line_number)
 
 
-def _first_difference(one: Any, other: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any]:
+def first_difference(one: Any, other: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any]:
     """The path to the first value that differs, and both values there."""
     match one, other:
         case dict(), dict():
             for name in dict.fromkeys((*other, *one)):
                 if one.get(name) != other.get(name):
-                    return _first_difference(one.get(name), other.get(name), (*path, name))
+                    return first_difference(one.get(name), other.get(name), (*path, name))
         case list(), list():
             for number, (a, b) in enumerate(zip_longest(one, other)):
                 if a != b:
-                    return _first_difference(a, b, (*path, number))
+                    return first_difference(a, b, (*path, number))
         case str(), [{"text": str(text)}, *_]:
-            return _first_difference(one, text, path)
+            return first_difference(one, text, path)
         case [{"text": str(text)}, *_], str():
-            return _first_difference(text, other, path)
+            return first_difference(text, other, path)
     return path, one, other
 
 
-def _what_of(path: Sequence[str | int], one: Any, other: Any) -> str:
+def what_of_place(path: Sequence[str | int], one: Any, other: Any) -> str:
     """The kind of words by their place."""
     is_data = any(isinstance(some, str) and len(some) > _LONG_DATA and " " not in some[:_LONG_DATA] for some in (one, other))
     if is_data or {"source", "image_url", "inlineData", "inline_data", "image"} & set(map(str, path)):
@@ -96,7 +96,7 @@ def _what_of(path: Sequence[str | int], one: Any, other: Any) -> str:
     return next((_PLACES[str(name)] for name in path if name in _PLACES), "")
 
 
-def _kind_of(line: str, changed: str, near: str) -> str:
+def kind_of_words(line: str, changed: str, near: str) -> str:
     """The kind of words in two versions of a line, by the words themselves and by the lines before them."""
     if _DATE.search(line) and _DATE.search(changed) and _DATE.sub("", line) == _DATE.sub("", changed):
         return "the date"

@@ -25,7 +25,7 @@ _PICTURE_CHARS, _PICTURE_TOKENS = 2_000, 1_500
 _CHARS_PER_TOKEN = 4
 
 
-class Piece(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
+class CachePiece(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc=False):
     """A part of a request that changes as a whole."""
 
     kind: str
@@ -46,8 +46,8 @@ class Piece(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True, gc
 class SentPieces(msgspec.Struct, frozen=True):
     """All pieces of one request in the order of the cache, and its cache marks."""
 
-    ahead: tuple[Piece, ...]
-    messages: tuple[Piece, ...]
+    ahead: tuple[CachePiece, ...]
+    messages: tuple[CachePiece, ...]
     marks: tuple[tuple[int, str], ...] = ()
     """Of each, the number of blocks up to its end, and the lifetime it asks for."""
 
@@ -59,8 +59,8 @@ class PieceReader:
     """Cuts requests into pieces. It remembers pieces by their bytes: a history is sent again with every request."""
 
     def __init__(self) -> None:
-        self._young: dict[bytes | tuple[str, bytes], tuple[tuple[Piece, _Marks], ...]] = {}
-        self._old: dict[bytes | tuple[str, bytes], tuple[tuple[Piece, _Marks], ...]] = {}
+        self._young: dict[bytes | tuple[str, bytes], tuple[tuple[CachePiece, _Marks], ...]] = {}
+        self._old: dict[bytes | tuple[str, bytes], tuple[tuple[CachePiece, _Marks], ...]] = {}
         self._texts: dict[str, bytes] = {}
         self._old_texts: dict[str, bytes] = {}
         self._kept_bytes = 0
@@ -74,7 +74,7 @@ class PieceReader:
         sent: Sequence[tuple[bytes, bytes]],
     ) -> SentPieces:
         """The pieces of a request; `sent` is each message as it was sent, and as the client wrote it."""
-        ahead: list[tuple[Piece, _Marks]] = [(Piece("model", model, _digest(model.encode())), ())]
+        ahead: list[tuple[CachePiece, _Marks]] = [(CachePiece("model", model, _digest(model.encode())), ())]
         for name in (name for name in _HEADERS if name in headers):
             values = sorted(value.strip() for value in headers[name].split(","))
             ahead += self._known("header", name, payloads.encode(values))
@@ -99,17 +99,17 @@ class PieceReader:
         is_automatic = _MARK in written and written[_MARK] != b"null"
         return _joined(ahead, messages, is_automatic=is_automatic)
 
-    def text_of(self, piece: Piece | None) -> bytes | None:
+    def text_of(self, piece: CachePiece | None) -> bytes | None:
         """The JSON that a piece was made of, where it is still known."""
         if piece is None:
             return None
         names = (piece.spelling, piece.meaning)
         return next((texts[name] for texts in (self._texts, self._old_texts) for name in names if name in texts), None)
 
-    def _field(self, kind: str, name: str, written: Mapping[str, bytes]) -> tuple[tuple[Piece, _Marks], ...]:
+    def _field(self, kind: str, name: str, written: Mapping[str, bytes]) -> tuple[tuple[CachePiece, _Marks], ...]:
         return self._known(kind, name, written[name]) if name in written else ()
 
-    def _known(self, kind: str, name: str, native: bytes) -> tuple[tuple[Piece, _Marks], ...]:
+    def _known(self, kind: str, name: str, native: bytes) -> tuple[tuple[CachePiece, _Marks], ...]:
         """The pieces of a value by its bytes, cut anew only if they were not met lately."""
         key = native if kind == "message" else (kind + name, native)
         found = self._young.get(key)
@@ -127,18 +127,18 @@ class PieceReader:
                 self._kept_bytes = len(native)
         return found
 
-    def _cut(self, kind: str, name: str, native: bytes) -> Iterator[tuple[Piece, _Marks]]:
+    def _cut(self, kind: str, name: str, native: bytes) -> Iterator[tuple[CachePiece, _Marks]]:
         for inner_kind, inner_name, held in _inner(kind, name, payloads.decode(native)):
             plain, digest = unmarked(held), _digest(payloads.canonical(as_said(held)))
             encoded = payloads.encode(plain)
             marks, blocks = _marks_in(held)
             spelling = "" if marks and _is_one_text(held) else _digest(encoded)
             self._texts[digest] = self._texts[spelling or digest] = native if kind == "message" else encoded
-            yield Piece(inner_kind, inner_name, digest, spelling, tokens_in(plain), blocks), marks
+            yield CachePiece(inner_kind, inner_name, digest, spelling, tokens_in(plain), blocks), marks
 
 
 def _inner(kind: str, name: str, value: Any) -> Iterator[tuple[str, str, Any]]:
-    """The pieces that a field holds: tools one by one, blocks of a system prompt one by one."""
+    """The pieces of a field: single tools, single blocks of a system prompt, else the whole."""
     if kind == "tool":
         for tool in value if isinstance(value, list) else [value]:
             declared = tool.get(name) if name and isinstance(tool, dict) else None
@@ -172,7 +172,7 @@ def _leads(native: bytes) -> bool:
 
 
 def _joined(
-    ahead: Sequence[tuple[Piece, _Marks]], messages: Sequence[tuple[Piece, _Marks]], *, is_automatic: bool
+    ahead: Sequence[tuple[CachePiece, _Marks]], messages: Sequence[tuple[CachePiece, _Marks]], *, is_automatic: bool
 ) -> SentPieces:
     """All pieces, with the places of the marks counted in blocks from the first."""
     blocks, marks = 0, list[tuple[int, str]]()

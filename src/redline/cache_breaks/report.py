@@ -17,7 +17,7 @@ _MOST_ROWS = 200
 
 @dataclass(slots=True)
 class BreakRow:
-    """One cause at one place, and what it cost."""
+    """A cause and its place, with count and cost."""
 
     latest: CacheBroke
     """The last time, with the words at the place."""

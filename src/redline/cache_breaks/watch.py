@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from redline.cache_breaks.causes import agent_of
-from redline.cache_breaks.diagnose import Difference, Finding, SentRequest, closest, diagnose
+from redline.cache_breaks.diagnose import Difference, Finding, ReportedRequest, closest, diagnose
 from redline.cache_breaks.excerpts import Excerpt, excerpt_of
-from redline.cache_breaks.pieces import Piece, PieceReader, SentPieces
+from redline.cache_breaks.pieces import CachePiece, PieceReader, SentPieces
 from redline.prices import Price
 from redline.prices.find import price_of
 from redline.providers import find_format
@@ -53,9 +53,9 @@ class SentDelta(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True
     first: str = ""
     """A digest of the first message."""
     same_ahead: int = 0
-    ahead: tuple[Piece, ...] = ()
+    ahead: tuple[CachePiece, ...] = ()
     same_messages: int = 0
-    messages: tuple[Piece, ...] = ()
+    messages: tuple[CachePiece, ...] = ()
     marks: tuple[tuple[int, str], ...] = ()
     is_marked_only: bool = False
 
@@ -65,13 +65,13 @@ class WatchedCall:
     """What became of a look at a call."""
 
     delta: SentDelta
-    request: SentRequest
+    request: ReportedRequest
     broke: CacheBroke | None = None
 
 
 @dataclass(slots=True)
 class _Session:
-    latest: OrderedDict[str, SentRequest] = field(default_factory=OrderedDict)
+    latest: OrderedDict[str, ReportedRequest] = field(default_factory=OrderedDict)
     has_cache: bool = False
 
 
@@ -82,6 +82,8 @@ class CacheWatch:
         self._find_price = find_price
         self._reader = PieceReader()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._looked: OrderedDict[str, ReportedRequest] = OrderedDict()
+        """By the ids of their deltas, requests of this process that are not added yet: their pieces need not be made again."""
         self._lock = threading.Lock()
 
     def look(self, call: AnsweredCall, names: Iterable[str]) -> WatchedCall | None:
@@ -91,13 +93,16 @@ class CacheWatch:
             return None
         with self._lock:
             pieces = self._reader.read(api, call.model, call.written, call.headers, call.messages)
-            request = SentRequest(pieces, call.usage, call.at, find_format(api.name).takes_cache_breakpoints)
+            request = ReportedRequest(pieces, call.usage, call.at, find_format(api.name).takes_cache_breakpoints)
             first = pieces.messages[0].meaning if pieces.messages else ""
             sessions = [self._sessions[name] for name in _names(names, first) if name in self._sessions]
             earlier = {id: one for session in sessions for id, one in session.latest.items()}
             previous = closest(sorted(earlier.values(), key=lambda one: one.at), request)
             base = next((id for id, one in earlier.items() if one is previous), "")
             delta = _delta_of(request, base, previous)
+            self._looked[delta.id] = request
+            if len(self._looked) > _MOST_NAMES:
+                self._looked.popitem(last=False)
             if previous is None:
                 return WatchedCall(delta, request)
             price, has_cache = self._find_price(call.model), any(session.has_cache for session in sessions)
@@ -118,7 +123,7 @@ class CacheWatch:
             pieces = SentPieces(
                 (*ahead[: delta.same_ahead], *delta.ahead), (*messages[: delta.same_messages], *delta.messages), delta.marks
             )
-            request = SentRequest(pieces, usage, at, delta.is_marked_only)
+            request = self._looked.pop(delta.id, None) or ReportedRequest(pieces, usage, at, delta.is_marked_only)
             for name in wanted:
                 session = self._sessions.setdefault(name, _Session())
                 session.has_cache |= usage.cache_read_tokens + usage.cache_write_tokens > 0
@@ -173,7 +178,7 @@ def _place(cause: Difference, excerpt: Excerpt) -> str:
     return cause.place + at + (f", line {excerpt.line}" if excerpt.line else "")
 
 
-def _delta_of(request: SentRequest, base: str, previous: SentRequest | None) -> SentDelta:
+def _delta_of(request: ReportedRequest, base: str, previous: ReportedRequest | None) -> SentDelta:
     pieces, same_ahead, same = request.pieces, 0, 0
     if previous is not None:
         same_ahead = _same(previous.pieces.ahead, pieces.ahead)
@@ -191,7 +196,7 @@ def _delta_of(request: SentRequest, base: str, previous: SentRequest | None) -> 
     )
 
 
-def _same(old: Sequence[Piece], new: Sequence[Piece]) -> int:
+def _same(old: Sequence[CachePiece], new: Sequence[CachePiece]) -> int:
     """How many pieces both begin with, in every field."""
     for number, (one, other) in enumerate(zip(old, new, strict=False)):
         if one is not other and one != other:

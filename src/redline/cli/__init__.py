@@ -59,6 +59,9 @@ GROUPS = {
     "Measure": {
         "replay": "Say what policies would have saved and risked in sessions.",
         "cache": "Say what broke the provider's cache in a session, and what to set.",
+        "proof": "Compare edited sessions with those that were held out.",
+        "outcome": "Say how a session ended, for redline proof.",
+        "tools": "Say what each tool definition costs, and how often it is called.",
     },
     "Keep stores": {
         "ls": "List the conversations of a store, or add them up.",
@@ -73,6 +76,7 @@ COMMANDS = {name: says for group in GROUPS.values() for name, says in group.item
     "completion": "Print what makes a shell complete commands, options and sessions.",
     "inspect": "Show what sessions hold.",
     "log": "Draw the records, branches and batches of a session as a tree.",
+    "purge": "Delete everything that Redline stored on this computer.",
 }
 """Every subcommand, those that are not listed, too; its function has the name of its file."""
 

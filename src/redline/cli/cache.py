@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 import click
 
 from redline.cache_breaks.report import BreakRow, BreakSums
-from redline.cli.arguments import SESSION, expanded
+from redline.cli.arguments import SESSION, expanded, open_store
 from redline.cli.formatting import dollars, share, wrapped
 from redline.cli.loaded_session import for_each_session
 from redline.cli.output import columns_of_terminal, counted, say, say_json
 from redline.cli.setting_options import found_setting
-from redline.errors import ValidationError
 from redline.policy.settings import SETTINGS
 from redline.sessions.catalog.session_files import SessionInput, find_sessions
 from redline.sessions.lost_caches import breaks_in_log, lost_caches
@@ -26,7 +25,7 @@ _INDENT = 10
 @click.option("--all", "is_all", is_flag=True, help=f"Every place, not only the {_MOST_SHOWN} most expensive.")
 @click.option("--json", "as_json", is_flag=True, help="One object a line for each place, with the words before and after.")
 def command(sessions: tuple[str, ...], is_all: bool, as_json: bool) -> int:
-    """Say what broke the provider's prompt cache: the place, who did it, how often, what it cost, and what to set.
+    """Name the places that broke the provider's prompt cache, with author, count, cost, and the setting that helps.
 
     SESSION is a session file, a Redline log, an address, a folder, or a short name of `redline sessions`. Without one, the
     store of `redline run` and `redline proxy`. These two, and the transport, see requests whole: they name the system block,
@@ -61,11 +60,8 @@ def _found(sessions: tuple[str, ...]) -> list[SessionInput]:
     """The sessions that are named, else all in the store of the proxy."""
     if sessions:
         return find_sessions(sessions)
-    store = expanded(str(found_setting(click.get_current_context(), SETTINGS["proxy.store"]).value))
-    try:
-        return find_sessions([store])
-    except ValidationError as problem:
-        raise ValidationError(f"{problem} `redline run` and `redline proxy` begin a store; or name a session.") from problem
+    open_store(None)  # which says how to begin one, if none is there
+    return find_sessions([expanded(str(found_setting(click.get_current_context(), SETTINGS["proxy.store"]).value))])
 
 
 @dataclass(slots=True)
@@ -107,7 +103,7 @@ class _Added:
 
 
 def _say_row(row: BreakRow) -> None:
-    """One place: what happened and what it cost, the words there, and what to set."""
+    """A place with its cause, cost, words before and after, and advice."""
     say()
     who = f" ({_WHO[row.by]})" if row.by in _WHO else ""
     cost = f"{row.lost_tokens:,} tokens" + (f", {dollars(row.lost_usd)}" if row.lost_usd else "")

@@ -8,7 +8,9 @@ from redline.cli.formatting import date_and_time
 from redline.cli.loaded_session import EXIT_OK, EXIT_UNREADABLE
 from redline.cli.output import Column, complain, counted, say, say_json, show_rows
 from redline.cli.session_table import show_sessions
+from redline.hooks.accounts import read_hook_accounts
 from redline.sessions.catalog.catalog_row import CatalogRow
+from redline.store import Store
 from redline.store.search import SearchQuery
 
 
@@ -39,16 +41,7 @@ def command(
     """
     with open_store(address) as store:
         if is_summed:
-            told = store.stats()
-            if as_json:
-                say_json(msgspec.structs.asdict(told))
-                return EXIT_UNREADABLE if told.unreadable else EXIT_OK
-            sums = {"conversations": told.conversations, "messages": told.messages, "bytes": told.bytes}
-            times = {"oldest": date_and_time(told.oldest_ms), "newest": date_and_time(told.newest_ms)}
-            show_rows((Column(""), Column("", "number")), [*sums.items(), *times.items(), *told.formats.items()])
-            if told.unreadable:
-                complain(f"{counted(told.unreadable, 'conversation')} cannot be read; `redline ls` names them")
-            return EXIT_UNREADABLE if told.unreadable else EXIT_OK
+            return _show_sums(store, as_json=as_json)
         wanted = SearchQuery(user=user, tag=tag)
         is_page = not (user or tag)
         there = store.list(limit=limit, after=after) if is_page else store.list(after=after)
@@ -80,3 +73,21 @@ def command(
         if one.problem and not as_json:
             complain(f"{one.name} cannot be read: {one.problem}")
     return EXIT_UNREADABLE if len(readable) < len(found) else EXIT_OK
+
+
+def _show_sums(store: Store, *, as_json: bool) -> int:
+    """All conversations of a store added up, and what hooks that keep their accounts there have saved."""
+    told, hooks = store.stats(), read_hook_accounts(store.name).total
+    if as_json:
+        of_hooks = {"hook_folds": hooks.folds, "hook_saved_tokens": hooks.saved_tokens}
+        say_json(msgspec.structs.asdict(told) | of_hooks)
+        return EXIT_UNREADABLE if told.unreadable else EXIT_OK
+    sums = {"conversations": told.conversations, "messages": told.messages, "bytes": told.bytes}
+    times = {"oldest": date_and_time(told.oldest_ms), "newest": date_and_time(told.newest_ms)}
+    show_rows((Column(""), Column("", "number")), [*sums.items(), *times.items(), *told.formats.items()])
+    if hooks.folds:
+        what = f"{counted(hooks.folds, 'output')} folded by hooks, {hooks.chars - hooks.sent_chars:,} characters less"
+        say(f"{what} (measured), about {hooks.saved_tokens:,} tokens (estimated)")
+    if told.unreadable:
+        complain(f"{counted(told.unreadable, 'conversation')} cannot be read; `redline ls` names them")
+    return EXIT_UNREADABLE if told.unreadable else EXIT_OK

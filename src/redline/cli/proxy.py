@@ -19,15 +19,14 @@ _FIELDS = {
     "edit_subscriptions": "edits_subscriptions",
     "redact": "redacts",
     "deadline": "deadline_ms",
+    "otel": "exports_telemetry",
 }
 """Settings that `ProxySettings` has under another name."""
 
 
 @click.command("proxy")
 @with_settings(*(name for name in SETTINGS if name.startswith("proxy.")))
-def command(
-    store: str, blobs: str, whole_in: str, upstream: tuple[str, ...], otel: bool, prices: tuple[str, ...], **given: Any
-) -> int:
+def command(store: str, blobs: str, whole_in: str, upstream: tuple[str, ...], prices: tuple[str, ...], **given: Any) -> int:
     """Relay an agent's requests to its provider, with outdated tool output struck and broken calls repaired.
 
     Every path passes. What is not struck or repaired arrives byte for byte. A base URL may end in /s/NAME: NAME is then the
@@ -52,14 +51,13 @@ def command(
     from redline.prices.own import parse_own_price
     from redline.record.addresses import masked
 
-    if otel:
+    if given["otel"]:
         check_exporters()
     settings = ProxySettings(
         store=expanded(store),
         blobs=blobs and expanded(blobs),
         whole_in=whole_in and expanded(whole_in),
         upstreams=parse_upstreams(upstream),
-        exports_telemetry=otel,
         limits=SpendLimits(*(given.pop(name) for name in ("warn_usd", "max_usd", "warn_usd_day", "max_usd_day"))),
         prices=tuple(map(parse_own_price, prices)),
         **{_FIELDS.get(name, name): value for name, value in given.items()},

@@ -126,6 +126,9 @@ def _what_is_advised(advice: Advice) -> Iterator[str]:
         return
     yield f"Risk: of {counted(chosen.strikes, 'part')} struck, {used} were quoted or read again later;"
     yield f"by the strict measure, {strict} held words that were used later, in {requests} of the requests."
+    if chosen.asked_again:
+        again = f"{chosen.struck_again:,} of these were" if chosen.struck_again else "none of these was"
+        yield f"{counted(chosen.asked_again, 'result')} would have been asked for again after a strike; {again} struck again."
     if chosen.strikes_used_later:
         at_worst = f"{_money(advice, chosen.cost_with_rereads)}, {_percent(1 - chosen.ratio_with_rereads)} less"
         yield f"Had the agent asked once more for each thing it quoted, it would have cost {at_worst}."
@@ -203,7 +206,9 @@ def show_comparison(comparison: Comparison, policies: Sequence[str], dollars: Ma
     say("Costs include what is written to the cache again after a strike; with rereads,")
     say("also asking again for each thing that was struck and then quoted, at worst.")
     say("Quoted: a line of it was said, or it was read again unchanged. Strict: a name,")
-    say("path or number of it was used that nothing else had told the model.")
+    say("path or number of it was used that nothing else had told the model. Asked again:")
+    say("a file was read, or a call made, again while its earlier result was struck;")
+    say("struck again: so was the new result, which would be a loop.")
 
 
 def _show_columns(shown: Mapping[str, Mapping[str, Any]], columns: Mapping[str, tuple[str, str]]) -> None:
@@ -231,6 +236,8 @@ _RISK_COLUMNS = {
     "quoted:\nrequests": ("risk_requests", "{:.1%}"),
     "strict": ("strict", "{:.1%}"),
     "strict:\nrequests": ("strict_requests", "{:.1%}"),
+    "asked\nagain": ("asked_again", "{:,}"),
+    "struck\nagain": ("struck_again", "{:,}"),
 }
 
 

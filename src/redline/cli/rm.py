@@ -69,7 +69,7 @@ def command(
     ADDRESS#NAME is chats/#NAME or chats/NAME.jsonl in a folder, sqlite:///chats.db#NAME or postgresql://…#NAME, or the short
     name of one that `redline sessions` lists. With
     --older-than or --keep-last, give an ADDRESS without a name; with both, what is deleted is both old and not among the last.
-    There is no way back.
+    There is no way back. `redline purge` deletes everything that Redline stored on this computer.
 
     With --unused no conversation is deleted, but blobs to which none refers. ADDRESS is then a log, a folder of them or a
     database. Name every log that uses the blobs: what only another log refers to looks forgotten. Without --blobs it is the

@@ -20,16 +20,17 @@ from urllib.parse import quote
 import click
 from click.core import ParameterSource
 
-from redline.agents.launching import BaseUrl, Launch, Route, shield
+from redline.agents.launching import Agent, BaseUrl, Launch, Route, shield
 from redline.agents.launching.leftover_processes import STORE_VARIABLE, leftover_processes
 from redline.agents.launching.proxy_supervisor import RESTARTS_NAME
 from redline.agents.launching.run_summary import RunTotals
 from redline.agents.launching.runs import ProxyPort, check_own_proxy, free_port, is_dead, proxy_status, run_agent, started_proxy
 from redline.agents.registry import find_agent
-from redline.cli.output import complain, say
+from redline.cli.output import complain, counted, say
 from redline.cli.setting_options import config_of, found_setting, with_settings
 from redline.errors import ExecutionError, ValidationError
-from redline.hooks.hooked_agent import with_hook
+from redline.hooks.accounts import read_hook_accounts
+from redline.hooks.hooked_agent import hooked_for_run, with_hook
 from redline.policy.settings import SETTINGS, SettingData
 from redline.redaction import redact_text
 
@@ -38,16 +39,8 @@ _RESTART_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
 _PASSED_ON = (
     *("proxy.dry_run", "proxy.store", "proxy.policy", "proxy.blobs", "proxy.whole_in", "proxy.edit_subscriptions"),
-    *(
-        "proxy.report_usage",
-        "proxy.redact",
-        "proxy.otel",
-        "proxy.warn_usd",
-        "proxy.max_usd",
-        "proxy.warn_usd_day",
-        "proxy.max_usd_day",
-    ),
-    "proxy.prices",
+    *("proxy.report_usage", "proxy.redact", "proxy.otel", "proxy.holdout", "proxy.prices"),
+    *("proxy.warn_usd", "proxy.max_usd", "proxy.warn_usd_day", "proxy.max_usd_day"),
 )
 """What is said here is said to the proxy; what is not, the proxy finds in variables and files by itself."""
 
@@ -91,21 +84,13 @@ def command(
     _check_options(ctx, words[0], running)
     options = [word for name in _PASSED_ON for word in SETTINGS[name].to_argv(passed_on[SETTINGS[name].name])]
     agent, launch = find_agent(words[0]), Launch(words[1:], dict(os.environ), Path.home(), Path.cwd())
-    launch = _with_hooks(ctx, words[0], launch, passed_on["store"]) if hooks else launch
+    hook_store = str(passed_on["store"] or found_setting(ctx, SETTINGS["proxy.store"]).value) if hooks else ""
+    launch = with_hook(words[0], launch, hook_store) if hooks else launch
     taken = None if running or show else ProxyPort.take(port or 0)
     url = (running or (taken.url if taken else f"http://127.0.0.1:{port or free_port()}")).rstrip("/")
     label = label or _label(launch.folder)
     address = f"{url}/s/{quote(label, safe='')}"
-    route = agent.route(launch, address)
-    hooked = {name: value for name, value in launch.environment.items() if os.environ.get(name) != value}
-    route = replace(route, environment={**hooked, **route.environment})
-    for note in (*route.notes, *map(redact_text, agent.not_followed(launch))):
-        complain(note)
-    if route.is_routed:
-        environment, store = shield(launch, address), str(passed_on["store"] or "")
-        if store:  # where `redline mcp` finds the record of this run
-            environment |= {STORE_VARIABLE: store if "://" in store else str(Path(store).expanduser().resolve())}
-        route = replace(route, environment={**environment, **route.environment})
+    route = _route(agent, launch, address, str(passed_on["store"] or ""))
     sent_on = [] if running or not route.is_routed else _sent_on(route, agent.upstreams(launch), upstream)
     options += [*SETTINGS["proxy.upstream"].to_argv(tuple(sent_on)), *_kept_to_this_run(ctx)]
     proxy = None if running or not route.is_routed else ["proxy", "--port", url.rpartition(":")[2], *options]
@@ -118,7 +103,8 @@ def command(
     if program is None:
         complain(f"{words[0]} is not on the PATH." + (f" npm install -g {agent.package} installs it." if agent.package else ""))
         return _NOT_FOUND
-    run = _StartedAgent(words[0], program, route, f"{Path(program).name}-{secrets.token_hex(4)}", url, label)
+    name = f"{Path(program).name}-{secrets.token_hex(4)}"
+    run = _StartedAgent(words[0], program, route, name, url, label, hook_store)
     if route.is_routed:
         return run.through_proxy(taken, proxy, agent.subscription_note(launch))
     if taken is not None:
@@ -126,10 +112,17 @@ def command(
     return run_agent(program, route, run.name, Path())
 
 
-def _with_hooks(ctx: click.Context, program: str, launch: Launch, store: SettingData) -> Launch:
-    """The launch with the agent's own hook switched on, which keeps whole results in the store that the proxy has."""
-    place = store or found_setting(ctx, SETTINGS["proxy.store"]).value
-    return with_hook(program, launch, str(place))
+def _route(agent: Agent, launch: Launch, address: str, store: str) -> Route:
+    """How the agent is started, with the variables of its hook, a shield against the project's files, and the store's name."""
+    route = agent.route(launch, address)
+    for note in (*route.notes, *map(redact_text, agent.not_followed(launch))):
+        complain(note)
+    environment = {name: value for name, value in launch.environment.items() if os.environ.get(name) != value}
+    if route.is_routed:
+        environment |= shield(launch, address)
+        if store:  # where `redline mcp` finds the record of this run
+            environment |= {STORE_VARIABLE: store if "://" in store else str(Path(store).expanduser().resolve())}
+    return replace(route, environment={**environment, **route.environment})
 
 
 def _check_options(ctx: click.Context, agent: str, running: str | None) -> None:
@@ -190,6 +183,8 @@ class _StartedAgent:
     name: str
     url: str
     label: str
+    hook_store: str = ""
+    """Where the agent's hook, switched on for this run, keeps its accounts; empty without a hook."""
 
     def through_proxy(self, taken: ProxyPort | None, proxy: Sequence[str] | None, note: str) -> int:
         """Run the agent with a proxy of its own, unless one runs already: the agent's exit code."""
@@ -210,6 +205,8 @@ class _StartedAgent:
             complain(f"the store cannot be used, so requests pass unchanged: {before.store_problem}")
         if note and not status.get("edits_subscriptions") and not before.is_dry_run:
             complain(note)
+            self.say_of_hooks()
+        hooks = read_hook_accounts(self.hook_store).total if self.hook_store else None
         code = run_agent(self.program, self.route, self.name, folder)
         restarts: list[str] = []
         with suppress(OSError):  # it was never started again
@@ -225,6 +222,12 @@ class _StartedAgent:
         totals = RunTotals.of(status, self.label).since(before)
         for line in totals.lines():
             complain(line)
+        if totals.is_observed_only:
+            self.say_of_hooks()
+        if hooks is not None:
+            added = read_hook_accounts(self.hook_store).total.minus(hooks)
+            tokens = f"about {added.saved_tokens:,} tokens less (estimated) in each request that holds them"
+            complain(f"hooks folded {counted(added.folds, 'output')}: {tokens}")
         if left := leftover_processes(self.name):
             names = ", ".join(f"{name} ({number})" for number, name in left.items())
             complain(f"still running: {names}. Until they end, the proxy stays at {self.url}.")
@@ -232,6 +235,11 @@ class _StartedAgent:
             is_default = str(where) == str(Path(str(SETTINGS["proxy.store"].default)).expanduser())
             complain(totals.look_first("" if is_default else shlex.quote(str(where))))
         return code
+
+    def say_of_hooks(self) -> None:
+        """How a run that is only observed can save: by the agent's own hook, if there is one for a run."""
+        if not self.hook_store and hooked_for_run(self.word):
+            complain(f"its own hook works with a subscription, too: redline run --hooks -- {Path(self.word).name}")
 
 
 def _status_at_the_end(url: str, *, seconds: float) -> dict[str, Any]:

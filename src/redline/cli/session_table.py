@@ -63,6 +63,12 @@ _COLUMNS = (
     _SessionColumn(Column("tokens", "number"), lambda row: row.tokens and compact(row.tokens), "", _sum_of("tokens", compact)),
     _SessionColumn(Column("cost", "number"), lambda row: _dollars(row.cost_usd), "", _sum_of("cost_usd", _dollars)),
     _SessionColumn(Column("saved", "number"), lambda row: "" if row.is_observed else _dollars(row.saved_usd or None)),
+    _SessionColumn(
+        Column("hooks saved", "number"),
+        lambda row: row.hook_saved_tokens and f"{compact(row.hook_saved_tokens)} tok.",
+        "hooks",
+        _sum_of("hook_saved_tokens", lambda tokens: f"{compact(tokens)} tok." if tokens else ""),
+    ),
     _SessionColumn(Column("problems", "number"), lambda row: row.problems or "", "prob.", _sum_of("problems", str)),
     _SessionColumn(Column("bytes", "number"), lambda row: compact(row.bytes), is_of_stores=True),
     _SessionColumn(Column("format", least=6), lambda row: row.format, is_of_stores=True),

@@ -80,6 +80,8 @@ def command(
         kinds = {"of sub-agents": of_agents, "without messages": folded.count(False)}
         if any(kinds.values()):
             say(f"Not listed: {', '.join(f'{count:,} {kind}' for kind, count in kinds.items() if count)} (--all lists them)")
+        if any(row.hook_folds for row in matching[:most]):
+            say("What hooks saved is as they measured it, in characters; its tokens are estimated, once for each output.")
         say(f"`redline show {names[matching[0].place]}` shows one, `redline serve` all of them")
     else:
         _show_nothing(rows, looked_at)

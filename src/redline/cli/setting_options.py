@@ -98,6 +98,7 @@ _CHECKERS = {
     "proxy.upstream": ("proxy.settings", "parse_upstreams"),
     "proxy.allow_origin": ("proxy.settings", "check_origins"),
     "proxy.token": ("proxy.settings", "check_token"),
+    "proxy.holdout": ("transport.holdout", "parse_share"),
     "replay.prices": ("cli.replay", "find_prices"),
 }
 """By setting, the module and the function that refuse a value nobody could use. A module is loaded only for what is set."""

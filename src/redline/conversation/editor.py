@@ -9,11 +9,12 @@ import logging
 import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 from redline.conversation import observing
 from redline.conversation.conversation import now_ms
+from redline.conversation.resent.arms import NO_ARM, Arm, drawn_arm, known_arm, record_arm
 from redline.conversation.resent.incoming import IncomingList, ListReader
 from redline.conversation.resent.open_histories import OpenHistories, OpenTree, place_to_go_on
 from redline.conversation.resent.outgoing import as_given, messages_to_send
@@ -327,6 +328,33 @@ class Editor:
             list_strikes=lambda: tuple(sum(by_index.values(), ())),
             bill=OpenBill(SavedTokens.of(strike for struck in by_index.values() for strike in struck)),
         )
+
+    def arm_of(
+        self,
+        messages: Sequence[Payload],
+        share: float,
+        *,
+        held: str,
+        session: str = "",
+        format: str = "auto",
+        namespace: str = "",
+    ) -> str:
+        """The arm of a list: as its history has it, in its namespace or in that of the histories that are `held` out; else as
+        it is drawn, with this share held out. Empty for what began without an arm."""
+        read = partial(self._reader.read, messages, format=format, session=session)
+        given = read(namespace=namespace)
+        if given.why_untouched:
+            return NO_ARM
+        if known_arm(self._histories, read(namespace=held)) is not None:
+            return "holdout"
+        known = known_arm(self._histories, given)
+        return drawn_arm(share, session, given) if known is None else known
+
+    def record_arm(self, request: EditedRequest, arm: Arm) -> None:
+        """Write down to which arm the history of a request belongs."""
+        _check_request(request)
+        if request.log:
+            record_arm(self._histories.open(request.log), arm, self._clock())
 
     def recall(
         self,

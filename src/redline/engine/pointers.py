@@ -8,7 +8,7 @@ import msgspec
 from redline.engine.state import State
 from redline.record.records import Strike
 from redline.rules.facts import Facts, Seen, points_to_latest
-from redline.rules.results import call_fingerprint, read_paths, written_paths
+from redline.rules.results import call_fingerprint, read_paths
 from redline.rules.rule import Mark
 from redline.tools import Reads
 from redline.values.messages import Text, ToolResult
@@ -52,10 +52,10 @@ class PointersMemory(msgspec.Struct):
 
     latest: dict[str, _Result] = {}
     """By subject, the latest result about it."""
-    changed: set[str] = set()
-    """Files that were changed after their latest read."""
     wanted: set[str] = set()
     """Subjects whose latest result stays: a placeholder points to it, or the agent asked for it again after a strike."""
+    asked_again: list[int] = []
+    """The messages with results that the agent asked for again after a strike."""
     forward: dict[str, int] = {}
     """Files to whose latest read an agent's pointer leads, and the index of that pointer."""
     back: list[_BackPointer] = []
@@ -116,6 +116,13 @@ class Pointers:
         wanted = [memory.latest[one] for one in self._subjects_at.get(index, ()) if one in memory.wanted]
         stays = [*self._pointed_at.get(index, ()), *(one.at for one in wanted if one.index == index)]
         return any(at[: len(own)] == own or own[: len(at)] == at for own in stays)
+
+    def asked_again_now(self) -> int:
+        """How many of the messages since the last answer hold what the agent asked for again after a strike."""
+        state, asked = self._state, self.memory.asked_again
+        visible = reversed(state.view.indices) if asked else ()
+        last = next((index for index in visible if state.current(index).role == "assistant"), -1)
+        return sum(index > last for index in asked)
 
     @property
     def keeps_some(self) -> bool:
@@ -179,23 +186,22 @@ class Pointers:
         for subject in subjects:
             before = memory.latest.get(subject)
             memory.latest[subject] = latest
-            if before is not None and self._is_asked_for_again(subject, before, latest):
+            if before is not None and self.is_asked_for_again(subject, before, latest):
                 memory.wanted.add(subject)
+                if seen.index not in memory.asked_again[-1:]:
+                    memory.asked_again.append(seen.index)
             if any(_POINTING_RULES.get(strike.rule) == subject[:4] for strike in self._strikes_on(latest)):
                 memory.wanted.add(subject)
             if before is not None and subject in memory.wanted:
                 self.changed_at.add(before.index)
         self._subjects_at.setdefault(seen.index, []).extend(subjects)
-        memory.changed.difference_update(subjects)
-        memory.changed.update(f"file {path}" for path in written_paths(seen, self._root))
 
-    def _is_asked_for_again(self, subject: str, before: _Result, latest: _Result) -> bool:
-        """Whether the earlier result was struck when the agent asked, and would have said the same: that of a file which did
-        not change, or of a call that gave the same words."""
+    def is_asked_for_again(self, subject: str, before: _Result, latest: _Result) -> bool:
+        """Whether the earlier result was struck when the agent asked: for a file, changed since or not, or by a call that gave
+        the same words. A call that gives others was made to see what is new."""
         made_before, _ = self._state.stored_under(latest.index)
-        if not any(strike.number < made_before for strike in self._strikes_on(before)):
-            return False
-        return before.digest == latest.digest or (subject.startswith("file") and subject not in self.memory.changed)
+        was_struck = any(strike.number < made_before for strike in self._strikes_on(before))
+        return was_struck and (subject.startswith("file") or before.digest == latest.digest)
 
     def _subjects(self, seen: Seen) -> list[str]:
         """The call and the files it reads, as subjects."""

@@ -12,6 +12,7 @@ from redline.engine.limits import LIMITS
 from redline.engine.repaired import RepairedView
 from redline.engine.request import Refusal, Request
 from redline.engine.state import State
+from redline.engine.tool_sizes import tool_sizes
 from redline.errors import ValidationError
 from redline.prices.find import Model, check_model, model_name, price_of
 from redline.providers.flaws import KNOWN_FIELDS
@@ -88,8 +89,7 @@ def project(work: DerivedState, context: RequestContext) -> Projection:
 
     # View, repair, facts: what is new since the last request is made legal and shown to the rules, which mark what may go.
     work.catch_up()
-    marked_at = work.marking_time(context.now)
-    pending = work.marks.pending_at(marked_at)
+    pending = work.marks.pending_at(marked_at := work.marking_time(context.now))
 
     # The schedule says which marks are applied now, and why the others wait.
     bound = work.bound_reasoning(sent_to)
@@ -129,6 +129,7 @@ def project(work: DerivedState, context: RequestContext) -> Projection:
         count_tokens=work.count_unstruck(),
         context_management=case.context_management,
         untimed=work.marks.untimed,
+        asked_again=work.marks.pointers.asked_again_now(),
         system=work.view.system(),
         find=draft.find,
     )
@@ -336,6 +337,7 @@ class DestinationFinder:
         self._counter = counter
         self._preamble = b""
         self._digest, self._tokens = "", 0
+        self._tools: tuple[tuple[str, int], ...] = ()
 
     @property
     def preamble_bytes(self) -> int:
@@ -352,7 +354,7 @@ class DestinationFinder:
             price = price_of(check_model(model))
             name, binds = model_name(model), price is not None and price.binds_reasoning
         if preamble is None:
-            return Destination(name, known.preamble, known.preamble_tokens, binds)
+            return Destination(name, known.preamble, known.preamble_tokens, binds, known.tools)
         try:
             encoded = payloads.encode(preamble)
         except (TypeError, ValidationError) as problem:
@@ -363,4 +365,5 @@ class DestinationFinder:
             self._preamble = encoded
             self._digest = sha256(encoded).hexdigest()[:16]
             self._tokens = self._counter.count(encoded.decode("utf-8", "replace"))
-        return Destination(name, self._digest, self._tokens, binds)
+            self._tools = tool_sizes(preamble, self._counter)
+        return Destination(name, self._digest, self._tokens, binds, self._tools)

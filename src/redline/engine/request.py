@@ -91,6 +91,8 @@ class Request:
     tools: tuple[Mapping[str, Any], ...] = ()
     untimed: int = 0
     """How many results have no time: rules that go by age or order leave them alone."""
+    asked_again: int = 0
+    """How many messages since the last answer hold what the agent asked for again after a strike: it stays from now on."""
     find: FindPart = lambda index, at: None  # noqa: ARG005 - nothing is found
     """Where a part of the record is in what is sent, if it is."""
     bill: OpenBill = field(default_factory=OpenBill)

@@ -62,8 +62,11 @@ class AlikeLines(PartialFold):
 
     def fold(self, output: Output) -> str | None:
         """The text with a count in the place of lines alike."""
-        keys = output.text.encode("utf-8", "surrogatepass").translate(None, _NO_LETTERS).split(b"\n")
         lines, left, done = output.lines, list[str](), 0
+        some = _keys("\n".join(lines[:: _LEAST_LINES // 2]))  # of so many lines in a row, two
+        if not any(one == other for one, other in pairwise(some) if one):
+            return None
+        keys = _keys(output.text)
         for run in _ALIKE.finditer(bytes(map(eq, keys, islice(keys, 1, None)))):
             first, at = run.start(), run.end() + 1
             sample = lines[first : first + _LEAST_LINES]
@@ -77,6 +80,11 @@ class AlikeLines(PartialFold):
                     left += [*lines[done : begin + 1], notice]
                     done = end - 1
         return "\n".join([*left, *lines[done:]]) if done else None
+
+
+def _keys(text: str) -> list[bytes]:
+    """Of each line what lines alike have in common."""
+    return text.encode("utf-8", "surrogatepass").translate(None, _NO_LETTERS).split(b"\n")
 
 
 def _runs(lines: Sequence[str], first: int, end: int, kept: frozenset[int]) -> list[tuple[int, int]]:

@@ -13,6 +13,8 @@ _SILENT = re.compile(
     r"|\x1b[=>78cDEHMNOZ]|[\x00\x07\x0e\x0f]"
 )
 """Codes that move the cursor to no other words: colours, modes, titles, hyperlinks, bells."""
+_SILENT_SIGNS = "\x1b\x00\x07\x0e\x0f"
+"""Each of them has one of these."""
 _COLOUR = re.compile(r"\x1b\[[0-9;:]{0,64}m")
 _LINK = re.compile(r"\x1b\]8;[^;\x07\x1b\n]{0,256};(https?://[^\x07\x1b\n]{1,2048})(?:\x07|\x1b\\)([^\x1b\n]*)(?=\x1b\]8;;)")
 _WRITTEN_COLOUR = re.compile(r"\^\[\[[0-9;]{0,16}m")
@@ -159,5 +161,6 @@ def _without_colours(text: str) -> str:
     """The text without codes that only change how words look; the address of a link stands after its words."""
     if "\x1b]8;" in text:
         text = _LINK.sub(lambda link: link[2] if link[1] in link[2] else f"{link[2]} ({link[1]})", _COLOUR.sub("", text))
-    text = _SILENT.sub("", text)
+    if any(sign in text for sign in _SILENT_SIGNS):
+        text = _SILENT.sub("", text)
     return _WRITTEN_COLOUR.sub("", text) if "^[[" in text and _WRITTEN_TIME.search(text) else text

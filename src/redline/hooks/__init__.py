@@ -1,6 +1,6 @@
-"""Folds at the source: an agent's hook gives each tool's output to Redline before the model is sent it; no proxy is involved.
+"""Folds at the source: an agent's hook gives each tool's output to Redline before the model is sent it, with no proxy.
 
-A file here holds all that is known of one agent: its events and answers, where its hook is installed, how one run gets the hook.
+A file here holds all that is known of one agent: its events and answers, where its hook is installed, how one run has it.
 `answering` is what the agents start and wait for, so it imports little, and of the agents only one.
 """
 

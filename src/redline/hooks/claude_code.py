@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from redline.hooks.installation import SettingsChange
 
 PROGRAM = "claude"
+IS_FOR_RUNS = True
 MATCHER = "Bash|Grep|Glob|mcp__.*"
 """The tools whose output may be folded. Reads and edits are not asked about, so they stay byte for byte."""
 

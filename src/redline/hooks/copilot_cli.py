@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from redline.hooks.installation import SettingsChange
 
 PROGRAM = "copilot"
+IS_FOR_RUNS = False
 _ASKED_ABOUT = ("bash", "grep", "rg", "glob")
 _DONE = " completed with exit code 0>"
 """How the last line of a command's output ends, if the command has ended, and well: that line stays."""

@@ -19,6 +19,11 @@ class HookedAgent(Protocol):
         """How the agent is called on the command line."""
         ...
 
+    @property
+    def IS_FOR_RUNS(self) -> bool:  # noqa: N802
+        """Whether a flag or a variable switches the hook on for one run."""
+        ...
+
     def event_of(self, told: dict[str, Any]) -> dict[str, Any] | None:
         """An event with the keys `tool_name`, `tool_input`, `tool_response` and `session_id`; None for any other event."""
         ...
@@ -57,6 +62,12 @@ def hooked_program(program: str) -> HookedAgent | None:
     """The agent that a program is, by the name of its file; None if its hook cannot fold."""
     name = PurePath(program).name
     return next((agent for agent in map(hooked_agent, HOOKED_AGENTS) if name == agent.PROGRAM), None)
+
+
+def hooked_for_run(program: str) -> bool:
+    """Whether a program takes its hook by a flag or a variable, for one run."""
+    agent = hooked_program(program)
+    return agent is not None and agent.IS_FOR_RUNS
 
 
 def with_hook(program: str, launch: Launch, store: str) -> Launch:

@@ -157,7 +157,7 @@ def plugin_source(agent: str) -> Path:
 
 
 def run_variables(agent: str, store: str) -> dict[str, str]:
-    """What the plugin that comes with Redline is told for one run."""
+    """The variables by which Redline's own plugin works for one run."""
     return {"REDLINE_HOOK": json.dumps(run_command(agent, store)), "REDLINE_HOOK_WHOLE": str(whole_results_of(store))}
 
 

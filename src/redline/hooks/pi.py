@@ -10,9 +10,20 @@ if TYPE_CHECKING:
     from redline.agents.launching import Launch
     from redline.hooks.installation import SettingsChange
 
-__all__ = ["PROGRAM", "answer", "change_output", "event_of", "installed", "launched", "settings_path", "uninstalled"]
+__all__ = [
+    "IS_FOR_RUNS",
+    "PROGRAM",
+    "answer",
+    "change_output",
+    "event_of",
+    "installed",
+    "launched",
+    "settings_path",
+    "uninstalled",
+]
 
 PROGRAM = "pi"
+IS_FOR_RUNS = True
 
 
 def settings_path(environment: Mapping[str, str], home: Path, project: Path | None) -> Path:

@@ -166,6 +166,7 @@ def what_if(player: Player, custom: object) -> dict[str, Any]:
         "requests": len(player.history.requests),
         "quoted": {"strikes": outcome.strikes_at_risk, "requests": outcome.requests_at_risk},
         "strict": {"strikes": outcome.strict_strikes, "requests": outcome.strict_requests},
+        "rereads": {"asked_again": outcome.rereads.asked_again, "struck_again": outcome.rereads.struck_again},
         "curve": _curve(replayed, plain, unit),
         "misses": misses[:_MOST_MISSES],
         "by_rule": {rule: {"strikes": one["count"], "tokens": one["tokens"]} for rule, one in by_rule.items()},

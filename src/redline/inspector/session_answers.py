@@ -14,6 +14,7 @@ from redline.conversation.conversation import Conversation
 from redline.conversation.opening import open as open_conversation
 from redline.engine.state import runs_of
 from redline.errors import ExecutionError, ValidationError
+from redline.hooks.accounts import HookSavings, read_hook_accounts
 from redline.inspector.guard import InspectorSettings, problem_response
 from redline.inspector.opened import PENDING, PlaybackResult
 from redline.inspector.session_registry import SessionRegistry
@@ -97,8 +98,11 @@ def header(asked: SessionQuery) -> dict[str, Any]:
         title = first_words(entry.message for entry in one.entries[:5]) if number < _TITLES_READ else ""
         told = {"number": number, "id": one.id, "title": title, "messages": len(one.entries), "is_subagent": is_subagent}
         conversations.append(told)
+    hooks = HookSavings() if session.is_log else read_hook_accounts().of_place(session.source.place)
     return {
         "id": session.id,
+        "hook_folds": hooks.folds,
+        "hook_saved_tokens": hooks.saved_tokens,
         "name": session.source.name,
         "path": session.source.name,
         **history_to_facts(history),

@@ -15,7 +15,7 @@ import msgspec
 from redline.agents.readers import session_places
 from redline.errors import RedlineError, ValidationError
 from redline.inspector.opened import OpenedSession
-from redline.sessions.catalog.catalog import Catalog, name_rows
+from redline.sessions.catalog.catalog import Catalog, name_rows, with_hook_savings
 from redline.sessions.catalog.catalog_row import CatalogRow, FoundSession, lasting_place
 from redline.sessions.catalog.last_listing import known_names
 from redline.store.search import TextIndex
@@ -113,7 +113,7 @@ class SessionRegistry:
             told = known or CatalogRow(
                 place="", name=one.session.name, agent=one.agent, bytes=one.bytes, modified_ms=one.modified_ms
             )
-            fields = msgspec.structs.asdict(told)
+            fields = msgspec.structs.asdict(with_hook_savings(told))
             del fields["place"], fields["problem"]
             extra = {
                 "id": key,

@@ -25,6 +25,8 @@ from redline.values import payloads
 _MOST_ANSWER = 32 * 1024 * 1024
 """Of an answer, so much is kept to find its usage in."""
 _LONGEST_NAME = 100
+_CARRIED = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
+"""What the line of a request takes from its exchange as it is."""
 OWN_TOOLS = ("recall", "search_record", "list_strikes", "session_report", "undo_strike")
 """What `redline mcp` calls its tools."""
 
@@ -98,6 +100,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """What strikes take out of it; folds, which lose nothing, are counted apart."""
     new_struck_tokens: int = 0
     folded_tokens: int = 0
+    asked_again: int = 0
+    """Results that the agent asked for again after a strike."""
     repairs: int = 0
     is_unchanged: bool = False
     """Then strikes and repairs are those that would have been made, were it no dry run and no subscription's."""
@@ -141,8 +145,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
         find_price: Callable[[str], Price | None] = price_of,
         watch: CacheWatch | None = None,
     ) -> "ProxiedRequest":
-        """The numbers of an exchange. `previous` finds the last request of a session or a log, to a model; `watch` knows the
-        pieces of those before it, and what broke the cache is said to the exchange."""
+        """The numbers of an exchange. `previous` finds the last request of a session or a log, to a model; `watch` says to the
+        exchange what broke the cache."""
         outcome, edited, now = exchange.outcome, exchange.outcome.edited, time.time()
         request = edited.request if edited else None
         lifetime = edited.read.lifetime if edited and edited.read else ""
@@ -166,16 +170,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             if price is not None:
                 paid = bill.settle(usage, price, is_dry_run=not outcome.is_changed)
                 cost, saved = paid.paid, paid.saved
-        sent = None
-        if watch is not None and edited is not None and usage is not None:
-            call = edited.answered_call(usage, now, is_refused=bool(exchange.refused))
-            looked = watch.look(call, (safe_name(edited.session), chain)) if call is not None else None
-            if looked is not None:
-                sent, exchange.broke = looked.delta, looked.broke
-        broke = msgspec.structs.replace(exchange.broke, before="", after="") if exchange.broke is not None else None
-        carried = ("status", "provider", "project", "refused", "unreachable", "cut", "run")
         return cls(
-            **{name: getattr(exchange, name) for name in carried},
+            **{name: getattr(exchange, name) for name in _CARRIED},
             at=now,
             session=session,
             chain=chain,
@@ -185,6 +181,7 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             struck_tokens=bill.saved.struck,
             new_struck_tokens=bill.new.struck,
             folded_tokens=bill.saved.folded,
+            asked_again=request.asked_again if request and outcome.is_changed else 0,
             repairs=len(request.repairs) if request and not exchange.refused else 0,
             is_unchanged=not outcome.is_changed,
             cost=cost,
@@ -197,8 +194,8 @@ class ProxiedRequest(msgspec.Struct, frozen=True, omit_defaults=True):
             edit_ms=round(outcome.edit_ms, 2),
             record=request.record if request else ROOT,
             asks=_own_tools_in(answer) if answer else (),
-            sent=sent,
-            broke=broke,
+            sent=_watched(exchange, usage, now, chain, watch) if watch is not None and usage is not None else None,
+            broke=exchange.broke and msgspec.structs.replace(exchange.broke, before="", after=""),
             is_over_limit=bool(exchange.over_limit),
         )
 
@@ -211,6 +208,7 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         **reported,
         "would_fold_tokens" if is_dry else "folded_tokens": one.folded_tokens,
         "would_strike_tokens" if is_dry else "struck_tokens": one.struck_tokens,
+        "asked_again": one.asked_again,
         "would_repair" if is_dry else "repairs": one.repairs,
         "cost_usd": one.cost,
         "would_save_usd" if is_dry else "saved_usd": one.saved,
@@ -230,6 +228,17 @@ def values_of(one: ProxiedRequest) -> dict[str, MetricValue]:
         "models": one.model if reported else "",
     }
     return {name: value for name, value in values.items() if value or name in reported}
+
+
+def _watched(exchange: Exchange, usage: Usage, now: float, chain: str, watch: CacheWatch) -> SentDelta | None:
+    """Compare a request with those before it: what is new in it; what broke the cache is said to the exchange."""
+    edited = exchange.outcome.edited
+    call = edited.answered_call(usage, now, is_refused=bool(exchange.refused)) if edited is not None else None
+    if edited is None or call is None:
+        return None
+    looked = watch.look(call, (safe_name(edited.session), chain))
+    exchange.broke = looked.broke if looked is not None else None
+    return looked.delta if looked is not None else None
 
 
 def log_line(exchange: Exchange, one: ProxiedRequest) -> str:

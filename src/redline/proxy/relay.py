@@ -183,13 +183,9 @@ class Relay:
         except ClientGoneError:
             exchange.cut = "client"
             return
-        outcome, call = EditOutcome(body), None
-        if body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH)):
-            query = scope["query_string"].decode("latin-1")
-            call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
-            outcome = await self._threads.edit(call)
-        exchange.outcome = outcome
-        if exchange.format and await self._answer_over_limit(send, exchange):
+        call = await self._edited(scope, incoming, exchange, headers, body)
+        outcome = exchange.outcome
+        if await self._answer_over_limit(send, exchange):
             return
         try:
             response: aiohttp.ClientResponse | HeldAnswer
@@ -237,9 +233,21 @@ class Relay:
         exchange.outcome = smaller
         return again
 
+    async def _edited(
+        self, scope: Scope, incoming: Incoming, exchange: Exchange, headers: dict[str, str], body: bytes
+    ) -> Call | None:
+        """Have a body edited, or note it as it came; the call, where its path is of interest to the editor."""
+        exchange.outcome = EditOutcome(body)
+        if not (body and incoming.is_whole and (exchange.format or exchange.path.endswith(CACHE_TOUCH))):
+            return None
+        query = scope["query_string"].decode("latin-1")
+        call = Call(exchange.method, exchange.path, headers, body, exchange.project, query=query)
+        exchange.outcome = await self._threads.edit(call)
+        return call
+
     async def _answer_over_limit(self, send: Send, exchange: Exchange) -> bool:
         """Refuse a request for which there is no money left, in the provider's own shape, before anything of it is sent."""
-        if not self.settings.limits.stops:
+        if not self.settings.limits.stops or not exchange.format:
             return False
         await self.recorded()  # all requests that have ended before are counted
         asking = asyncio.get_running_loop().run_in_executor(self._accounting_pool, self.accounts.over_limit, exchange)

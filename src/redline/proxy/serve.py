@@ -16,6 +16,7 @@ from uvicorn.supervisors import Multiprocess
 from redline.conversation.editor import Editor
 from redline.policy.policy import Policy, find_policy
 from redline.proxy.accounts import Accounts, accounts_path
+from redline.proxy.cleaning import marked_as_running, unused_deleted
 from redline.proxy.http import HttpProtocol
 from redline.proxy.relay import Relay
 from redline.proxy.settings import ProxySettings
@@ -26,6 +27,7 @@ from redline.servers.listening import bind, ended_by_signals, handed_over
 from redline.servers.ownership import SERVED_RUN, known_keys
 from redline.tokens import Estimate
 from redline.transport.editing import WireEditor
+from redline.transport.holdout import parse_share
 
 _SHUTDOWN_S = 5
 """Answers under way get this long to end."""
@@ -59,7 +61,7 @@ def serve(settings: ProxySettings, *, on_ready: Callable[[ProxySettings], None])
         timeout_graceful_shutdown=_SHUTDOWN_S,
     )
     on_ready(running)
-    with ended_by_signals(), listening:
+    with ended_by_signals(), listening, marked_as_running(running.store), unused_deleted(running):
         if running.workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
         else:
@@ -89,7 +91,12 @@ def _open_editor(settings: ProxySettings) -> WireEditor:
     blobs = _StoredResults(open_blobs(settings.blobs, max_seconds=_BLOB_S)) if settings.blobs else None
     whole_in = settings.whole_place.folder or None
     editor = Editor(settings.store, policy=policy, redact=redaction, counter=Estimate(), blobs=blobs, whole_in=whole_in)
-    return WireEditor(editor, edits_subscriptions=settings.edits_subscriptions, is_dry_run=settings.is_dry_run)
+    return WireEditor(
+        editor,
+        edits_subscriptions=settings.edits_subscriptions,
+        is_dry_run=settings.is_dry_run,
+        holdout=parse_share(settings.holdout),
+    )
 
 
 def _warm_up(policy: Policy) -> None:

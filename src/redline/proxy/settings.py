@@ -16,6 +16,8 @@ from redline.record.backends import parse_address
 from redline.record.blobs.opening import open_blobs
 from redline.servers.listening import Access, is_loopback
 from redline.store.proxy_files import WholePlace, whole_place
+from redline.transport.holdout import parse_share
+from redline.store.retention import parse_keep
 
 UPSTREAMS: dict[str, str] = {name: provider.address for name, provider in PROVIDERS.items()}
 """The providers' own addresses."""
@@ -116,7 +118,11 @@ class ProxySettings:
     whole_in: str = ""
     """The folder for whole results, `off`, or empty for one with the store."""
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: parse_upstreams(()))
+    keep: str = ""
+    """How long what is not used stays: `30d`; empty: for good."""
     is_dry_run: bool = False
+    holdout: str = ""
+    """The share of sessions that is sent as it came, such as `10%`; empty: none."""
     workers: int = 1
     token: str = field(default="", repr=False)
     allowed_hosts: tuple[str, ...] = ()
@@ -154,10 +160,12 @@ class ProxySettings:
             raise ValidationError(f"--workers must be from 1 to {_MOST_WORKERS}, not {self.workers}")
         if not self.deadline_ms > 0:
             raise ValidationError(f"--deadline must be more than 0 ms, not {self.deadline_ms:g}")
+        parse_share(self.holdout)
         check_blobs(find_policy(self.policy).made_rules(), self.blobs or None, _GIVE_BLOBS)
         if self.blobs:
             open_blobs(self.blobs)
         check_path("--whole-in", self.whole_in)
+        parse_keep(self.keep)
 
     @property
     def mode(self) -> str:

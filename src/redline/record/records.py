@@ -137,6 +137,8 @@ class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
     preamble_tokens: int = 0
     binds_reasoning: bool = False
     """Whether the model refuses a request in which something before one of its reasoning blocks was changed."""
+    tools: tuple[tuple[str, int], ...] = ()
+    """Of each tool that is offered, its name and the tokens of its definition; nothing of the definition itself."""
 
 
 class LedgerEntry(msgspec.Struct, frozen=True):
@@ -322,6 +324,10 @@ class Described(msgspec.Struct, frozen=True, tag="described", tag_field="type", 
     """None, here and below: as it was before."""
     user: str | None = None
     tags: tuple[str, ...] | None = None
+    arm: str | None = None
+    """Of an experiment: whether its requests are edited or held out."""
+    outcome: str | None = None
+    """How it ended: `good` or `bad`; empty where that was taken back."""
 
 
 class CacheBroke(msgspec.Struct, frozen=True, tag="cache_broke", tag_field="type", omit_defaults=True):

@@ -33,9 +33,10 @@ def key_of_token(token: str) -> bytes:
 
 def own_key() -> bytes | None:
     """The key of this user, from a file that nobody else may read; made if there is none. None where it can be neither."""
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    path = key_file()
     try:
-        path = (state if state.is_absolute() else Path.home() / ".local" / "state") / "redline" / "proxy.key"
+        if path is None:
+            return None
         if not path.exists():
             make_directory(path.parent)
             create_whole(path, make_key().hex().encode())
@@ -48,6 +49,15 @@ def own_key() -> bytes | None:
     except (OSError, LogError, ValueError, RuntimeError):
         return None
     return key if is_mine and len(key) == _KEY_BYTES else None
+
+
+def key_file() -> Path | None:
+    """`$XDG_STATE_HOME/redline/proxy.key`, else in `~/.local/state`; None for a user without a home."""
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    try:
+        return (state if state.is_absolute() else Path.home() / ".local" / "state") / "redline" / "proxy.key"
+    except RuntimeError:
+        return None
 
 
 def known_keys(token: str) -> tuple[bytes, ...]:

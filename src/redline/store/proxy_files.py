@@ -1,6 +1,6 @@
 """What a proxy writes beside a store: its accounts, which forget what is deleted, and whole results for agents to read."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -67,16 +67,42 @@ _STRUCK = msgspec.json.Decoder(_StruckRequest)
 def forget_in_accounts(store: str, names: Collection[str]) -> None:
     """Take the names of logs, and of the sessions that filled them, out of the accounts; the sums stay. Each line keeps its
     length, since proxies that run are reading the file; a last line tells them that names are gone."""
-    path, place = accounts_path(store), 0
+
+    def of_names(entries: Sequence[Mapping[str, Any]]) -> Callable[[Mapping[str, Any]], bool]:
+        gone = {entry["session"] for entry in entries if entry.get("chain") in names and "session" in entry}
+        gone -= {entry.get("session") for entry in entries if "chain" in entry and entry["chain"] not in names}
+        return lambda entry: entry.get("chain") in names or ("chain" not in entry and entry.get("session") in gone)
+
+    _forget_in_lines(accounts_path(store), of_names, _OF_SESSION)
+
+
+def forget_old_accounts(store: str, before_s: float) -> None:
+    """Take the names of sessions, runs and projects out of the lines of requests that were answered before a time."""
+    keys = (*_OF_SESSION, "project", "run")
+
+    def old(_: Sequence[Mapping[str, Any]]) -> Callable[[Mapping[str, Any]], bool]:
+        return lambda entry: entry.get("at", before_s) < before_s and not entry.keys().isdisjoint(keys)
+
+    _forget_in_lines(accounts_path(store), old, keys)
+
+
+def _forget_in_lines(
+    path: Path,
+    choose: Callable[[Sequence[Mapping[str, Any]]], Callable[[Mapping[str, Any]], bool]],
+    keys: tuple[str, ...],
+) -> None:
+    """Take the values of keys out of the lines that are chosen; nothing is written if there are none."""
+    place = 0
     try:
         with path.open("r+b") as file:
             lines = file.read().splitlines(keepends=True)
             entries = [_decoded(line) for line in lines]
-            gone = {entry["session"] for entry in entries if entry.get("chain") in names and "session" in entry}
-            gone -= {entry.get("session") for entry in entries if "chain" in entry and entry["chain"] not in names}
+            is_chosen = choose(entries)
+            if not any(map(is_chosen, entries)):
+                return
             for line, entry in zip(lines, entries, strict=True):
-                if entry.get("chain") in names or ("chain" not in entry and entry.get("session") in gone):
-                    kept = {key: value for key, value in entry.items() if key not in _OF_SESSION}
+                if is_chosen(entry):
+                    kept = {key: value for key, value in entry.items() if key not in keys}
                     file.seek(place)
                     file.write(msgspec.json.encode(kept).ljust(len(line.rstrip(b"\n"))))
                 place += len(line)

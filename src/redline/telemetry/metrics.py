@@ -45,6 +45,7 @@ class Metric:
 
 _USD = {"redline.currency": "USD"}
 _REPAIRS = Otel("redline.repairs", "{repair}")
+_ASKED_AGAIN = Otel("redline.asked_again", "{result}")
 _SAVED = Otel("redline.saved", "{USD}", attributes=_USD, may_fall=True)
 _BY_PROVIDER = Otel("redline.refused", "{mark}", attributes={"redline.refused_by": "provider"})
 _BY_LAW = Otel("redline.refused", "{mark}", "redline.rule", {"redline.refused_by": "law"})
@@ -68,6 +69,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("would_fold_tokens", "Tokens that dry runs would have folded.", "", _FOLDED, "would_fold"),
     Metric("struck_tokens", "Tokens that strikes took out.", "redline_struck_tokens_total", _STRUCK, "struck"),
     Metric("would_strike_tokens", "Tokens that dry runs would have struck.", "", _STRUCK, "would_strike"),
+    Metric("asked_again", "Results asked for again after a strike.", "redline_asked_again_total", _ASKED_AGAIN, "asked_again"),
     Metric("repairs", "Repairs, counted in every request.", "redline_repairs_total", _REPAIRS, "repairs"),
     Metric("would_repair", "Repairs that dry runs would have made.", "", _REPAIRS, "repairs"),
     Metric(

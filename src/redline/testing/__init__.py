@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 from redline.testing.builders import Turn, asks, conversation, says
 from redline.testing.provider import FakeProvider, fake_provider
+from redline.testing.provider_cache import ProviderCache
 
 if TYPE_CHECKING:
     from redline.testing.strategies import conversations, hostile_messages, json_values, turns
 
 __all__ = [
     "FakeProvider",
+    "ProviderCache",
     "Turn",
     "asks",
     "conversation",

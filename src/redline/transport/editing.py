@@ -23,6 +23,7 @@ from redline.providers.limits.refusals import RefusedLimit, read_refusal
 from redline.providers.sessions import namespace_of, session_of, signature_of, subscription_of
 from redline.providers.side_calls import SideCalls
 from redline.providers.usage import Usage
+from redline.transport.holdout import HELD_OUT, NO_ARM, Holdout, held_out
 from redline.transport.tools import with_fewer_tools
 from redline.values import payloads
 
@@ -186,16 +187,24 @@ class WireEditor:
     """Reads calls, asks the Editor, and puts what it says into the client's bytes; tells it what the provider answered.
 
     Calls that a subscription pays for are recorded and passed on as they are, unless `edits_subscriptions`; with `is_dry_run`
-    all calls are. `key` is what hashes of credentials are keyed with.
+    all calls are, and with `holdout` those of so large a share of the sessions. `key` is what hashes of credentials are keyed
+    with.
     """
 
     def __init__(
-        self, editor: "Editor", *, edits_subscriptions: bool = False, is_dry_run: bool = False, key: bytes = _NAMESPACE_KEY
+        self,
+        editor: "Editor",
+        *,
+        edits_subscriptions: bool = False,
+        is_dry_run: bool = False,
+        holdout: float = 0.0,
+        key: bytes = _NAMESPACE_KEY,
     ) -> None:
         self.editor = editor
         self._edits_subscriptions = edits_subscriptions
         self._is_dry_run = is_dry_run
         self._key = key
+        self._holdout = Holdout(editor, holdout)
         self._side_calls = SideCalls()
         self._unreported = _UnreportedAnswers()
         self._starts = _BodyStarts()
@@ -300,8 +309,7 @@ class WireEditor:
         session = call.session or session_of(call.headers, body)
         if body.untouchable:
             return Edited(call, call.body, None, session, body.model, body.untouchable, body)
-        observed = self._why_observed(call)
-        namespace = self._namespace(call, observed, body.account)
+        observed, namespace, arm = self._arm_of(call, body, session)
         edited = Edited(call, call.body, None, session, body.model, "", body, namespace)
         side_call = self._side_calls.find(body, call.headers, session=session, namespace=namespace)
         if side_call is not None and not side_call.keeps_strikes:
@@ -323,8 +331,9 @@ class WireEditor:
                     lifetime=body.lifetime,
                     **told,
                 )
+            self._holdout.record(request, arm)
         if side_call is None:
-            self._remember(self._namespace(call, observed) if body.account else namespace, session, request)
+            self._remember(self._namespace(call, observed), session, request)
         reason = observed or (request.untouched if side_call is None else "")
         if not reason and request.is_changed and not body.is_utf8:
             reason = "its body is not UTF-8"
@@ -332,6 +341,13 @@ class WireEditor:
         noted = reason or (side_call.reason if side_call is not None else "")
         edited = dataclasses.replace(edited, request=request, untouched=noted)
         return edited if reason else _spliced(edited, body, request)
+
+    def _arm_of(self, call: Call, body: Body, session: str) -> tuple[str, str, str]:
+        """Why a call is only observed, if it is, whose history it is, and the arm of its session."""
+        observed = self._why_observed(call)
+        namespace = self._namespace(call, observed, body.account)
+        arm = NO_ARM if observed else self._holdout.arm_of(body, session, namespace)
+        return (HELD_OUT, held_out(namespace), arm) if arm == "holdout" else (observed, namespace, arm)
 
     def _why_observed(self, call: Call) -> str:
         """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""
@@ -344,7 +360,7 @@ class WireEditor:
     def _namespace(self, call: Call, observed: str, account: str = "") -> str:
         """What is only observed is apart from what is edited: strikes that were never sent must not count there."""
         namespace = call.namespace or namespace_of(call.headers, call.label, self._key, query=call.query, account=account)
-        return f"observed {namespace}" if observed else namespace
+        return f"observed {namespace}" if observed and observed != HELD_OUT else namespace
 
     def _remember(self, namespace: str, session: str, request: "EditedRequest") -> None:
         from redline.conversation.editor import EditedRequest

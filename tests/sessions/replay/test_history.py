@@ -285,7 +285,11 @@ def test_a_fork_has_not_paid_for_what_it_copied(tmp_path):
 
 def test_usage_that_came_late_belongs_to_its_request(tmp_path):
     """A proxy on a busy machine may hear of the next request before it has recorded the usage of the last."""
-    said = [says("user", "go"), *asks("read", {"path": "a"}, "x" * 400, id="a"), *asks("read", {"path": "b"}, "y" * 400, id="b")]
+    said = [
+        says("user", "go"),
+        *asks("read", {"path": "a"}, "x" * 400, id="a"),
+        *asks("read", {"path": "b"}, "y" * 400, id="b"),
+    ]
     lists = [conversation("anthropic", said[:count]) for count in (1, 3, 5)]
     with Editor(tmp_path / "chats", policy="documents") as editor:
         requests = [editor.edit(messages, model="claude-sonnet-4-5") for messages in lists]

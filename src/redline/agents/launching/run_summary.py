@@ -13,7 +13,7 @@ _IN_DRY_RUN = {
     "repairs": "would_repair",
     "saved_usd": "would_save_usd",
 }
-_FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd", "retreats", *_IN_DRY_RUN)
+_FIELDS = ("requests", "sent_tokens", "read_tokens", "output_tokens", "cost_usd", "asked_again", "retreats", *_IN_DRY_RUN)
 _STATUS_REASONS = {
     "400": "the provider refused the request as the agent sent it",
     "401": "the provider does not take the key or login",
@@ -54,6 +54,8 @@ class RunTotals:
     cost_usd: float = 0
     saved_usd: float = 0
     """Net; in a dry run what would have been saved, and folded, struck and repaired."""
+    asked_again: float = 0
+    """Results that the agent asked for again after a strike."""
     retreats: float = 0
     """Requests for which editing took too long."""
     is_dry_run: bool = False
@@ -111,7 +113,14 @@ class RunTotals:
         hits = f", {self.read_tokens / self.sent_tokens:.0%} from cache" if self.sent_tokens else ""
         first = f"{self.requests:,.0f} requests, {self.sent_tokens:,.0f} tokens sent{hits}, {self.output_tokens:,.0f} answered"
         struck, paid = self._changes()
-        return [first, *struck, *reasons_of(self), *paid] if self.has_changed else [first, *paid, *reasons_of(self)]
+        why = [*reasons_of(self), *self._held_out()]
+        return [first, *struck, *why, *paid] if self.has_changed else [first, *paid, *why]
+
+    def _held_out(self) -> list[str]:
+        """The line for requests of sessions in the control group."""
+        held = _count_of(self.untouched, "holdout")
+        told = f"{_requests(held)} sent as they came: held out. redline proof compares their sessions with the others"
+        return [told] if held else []
 
     def look_first(self, store: str = "") -> str:
         """The line on what to look at: the most expensive loss of the cache that is not Redline's doing, else all requests."""
@@ -131,6 +140,11 @@ class RunTotals:
         return f"look at redline serve{f' {store}' if store else ''}: every request, what was struck, and why"
 
     @property
+    def is_observed_only(self) -> bool:
+        """Whether requests were only observed because a subscription pays for them."""
+        return bool(_count_of(self.untouched, "a subscription pays"))
+
+    @property
     def has_changed(self) -> bool:
         """Whether something was folded, struck, repaired or saved, or in a dry run would have been."""
         return bool(self.folded_tokens or self.struck_tokens or self.repairs or self.saved_usd)
@@ -142,6 +156,9 @@ class RunTotals:
             return [], [paid] if self.cost_usd else []
         folded = f"{self.folded_tokens:,.0f} tokens folded, " if self.folded_tokens else ""
         struck = f"{folded}{self.struck_tokens:,.0f} {'' if folded else 'tokens '}struck, {self.repairs:,.0f} repairs made"
+        if self.asked_again:
+            what = "1 result was" if self.asked_again == 1 else f"{self.asked_again:,.0f} results were"
+            struck += f"; {what} asked for again after a strike and kept from then on"
         if self.is_dry_run:
             folded = f"folded {self.folded_tokens:,.0f} tokens, " if self.folded_tokens else ""
             struck = f"would have {folded}struck {self.struck_tokens:,.0f} tokens and made {self.repairs:,.0f} repairs"

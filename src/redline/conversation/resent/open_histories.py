@@ -166,6 +166,11 @@ class OpenHistories:
             with self._lock:
                 self._read_index().append(list[Record](started), parent=ROOT)
 
+    def logs_of(self, session: str, namespace: str) -> tuple[str, ...]:
+        """The logs that a session has filled last, in order."""
+        with self._lock:
+            return self._read_index().by_session.get((session, namespace), ())
+
     def fork_of(self, given: IncomingList) -> tuple[OpenTree, KnownPath] | None:
         """Where the history is that a list goes on with, if it begins a log: a fork under another name, whose strikes are in
         the provider's cache. None if nobody has said more of it than the first message."""

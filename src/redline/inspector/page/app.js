@@ -72,7 +72,7 @@ async function show() {
     const element = shown?.view === view ? shown.element : mounted(view);
     shown = { ...route, key, session, element, go, href, say, query: () => ({ ...query }) };
     document.title = session ? `${session.title || session.name} · Redline` : "Redline";
-    fill(place, session && sessionHeader(shown));
+    drawHeader(shown);
     if (session?.is_pending) growIn(1000);
     await element.show(shown);
   } catch (problem) {
@@ -81,6 +81,11 @@ async function show() {
     clearTimeout(busy);
     if (turn === show.turn) document.body.classList.remove("busy");
   }
+}
+
+function drawHeader(context) {
+  fill(place, context.session && sessionHeader(context));
+  place.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 function mounted(view) {
@@ -123,7 +128,7 @@ async function grow() {
   const session = before && (await get(`sessions/${before.id}`, context.query()).catch(() => null));
   if (!session || shown !== context) return;
   context.session = session;
-  fill(place, sessionHeader(context));
+  drawHeader(context);
   if (session.is_pending) growIn(1000);
   if (session.version !== before.version || session.is_pending !== before.is_pending) context.element.grown({ session, before });
 }

@@ -8,7 +8,6 @@ const ACTIONS = {
   switch: ["branch", "Switch", "to this branch", "goes on at the end of branch #. The present one stays in the file."],
   rollback: ["batch", "Roll back", "to this batch", "sends the messages of batch # again. Nothing is deleted."],
 };
-
 class BranchesView extends DrawnView {
   ask(path, options) {
     return get(`${path}/records`, this.context.query(), options);
@@ -31,7 +30,8 @@ class BranchesView extends DrawnView {
       this.#list("Branch", found.branches, "switch", (one) => `${counted(one.messages, "message")} after record ${count(one.after)}`),
       this.#list("Batch", found.batches, "rollback", (one) => `from message ${count(one.boundary)} on`),
     ];
-    fill(this, this.said, h("div.columns", h("div", more, tree), h("div", lists)));
+    const none = !found.branches.length && !found.batches.length && h("p.says", "No branches, no batches: all was said in one line.");
+    fill(this, this.said, h("div.columns", h("div", more, tree, none), h("div", lists)));
   }
 
   #row({ index, is_current: isCurrent, type, says, time_ms: time, to }, lanes) {

@@ -27,7 +27,7 @@ function rail(message, view) {
   const paid = usage && `${count(usage.input)} in, ${count(usage.output)} out, ${count(usage.cache_read)} read from the cache`;
   const link = (label, params, title) => h("a", { href: context.href("conversation", { at: null, ...params }), title }, label);
   const saw = () => [" · ", link(`req. ${message.request}`, { request: message.request, index: null }, "What the model saw when it said this")];
-  const clock = () => h("time", { title: `${when(timeMs)}; its age` }, CLOCK.format(timeMs), nowMs >= timeMs && ` · ${span(nowMs - timeMs)}`, " · ");
+  const clock = () => h("time", { title: `${when(timeMs)}; its age` }, CLOCK.format(timeMs), nowMs >= timeMs && ` · ${span(nowMs - timeMs)} old`, " · ");
   const pin = () => view.act({ action: isPinned ? "unpin" : "pin", index });
   return h(
     "div.rail",

@@ -24,17 +24,24 @@ export function policyForm({ presets, rules, schedules, prices }, custom, change
     custom.price = target.value.trim() || null;
     changed();
   };
+  const wide = matchMedia("(min-width: 861px)");
+  const more = h("details.rest", { open: wide.matches });
+  wide.onchange = () => (more.open = wide.matches);
   const draw = () => {
     const schedule = schedules.find(({ name }) => name === custom.schedule?.name);
     const price = h("input", { id: "price", list: "prices", value: custom.price ?? "", placeholder: "the model's own", onchange: toPrice });
     fill(
       form,
       chooser("preset", "Preset", presets, custom.preset, "of my own", toPreset),
-      h("fieldset", h("legend", "Rules"), rules.map((rule) => ruleField(rule, custom, own))),
-      chooser("schedule", "When strikes are made", schedules, schedule?.name, "as suits the model", toSchedule),
-      schedule && settingFields(schedule, custom.schedule, own),
-      field(price, "Price", "A model, or read / written / kept for, such as 0.1/1.25/5m."),
-      h("datalist", { id: "prices" }, prices.map(({ name, says }) => h("option", { value: name }, says))),
+      fill(
+        more,
+        h("summary", "Rules, schedule and price"),
+        h("fieldset", h("legend", "Rules"), rules.map((rule) => ruleField(rule, custom, own))),
+        chooser("schedule", "When strikes are made", schedules, schedule?.name, "as suits the model", toSchedule),
+        schedule && settingFields(schedule, custom.schedule, own),
+        field(price, "Price", "A model, or read / written / kept for, such as 0.1/1.25/5m."),
+        h("datalist", { id: "prices" }, prices.map(({ name, says }) => h("option", { value: name }, says))),
+      ),
     );
   };
   draw();

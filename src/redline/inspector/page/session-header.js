@@ -36,7 +36,8 @@ function facts(session) {
     counted(session.messages, "message"),
     tokens && `${brief(tokens.sent)} tokens${tokens.struck ? `, ${brief(tokens.struck)} struck` : ""}${tokens.folded ? `, ${brief(tokens.folded)} folded` : ""}`,
     session.is_pending && "counting…",
-    session.cost_usd !== null && [h("span", { title: "As the provider reported its usage, at list prices" }, money(session.cost_usd)), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${session.is_would ? "would be saved" : "saved"}`)],
+    session.cost_usd !== null && [h("span.cost", { title: "As the provider reported its usage, at list prices" }, money(session.cost_usd)), saved > 0.005 && h("b.saved", ` ${percent(saved)} ${session.is_would ? "would be saved" : "saved"}`)],
+    session.hook_folds > 0 && h("span", { title: `${counted(session.hook_folds, "output")} folded by the agent's hook; tokens estimated from the characters it measured` }, `${brief(session.hook_saved_tokens)} tokens less by hooks`),
     session.missing_tokens > 0 && !session.is_log && h("em", "It ran behind Redline, or another program that leaves things out"),
     observed && h("em", line(observed)),
   ];

@@ -13,6 +13,9 @@ const number = (label, name, show) => [label, (row) => row[name] ?? -1, (row) =>
 const live = () => h("span.dot.connected", { role: "img", "aria-label": "live" });
 // of requests that were only observed nothing was saved; a loss is shown with its sign
 const savedOf = (row) => (row.is_observed ? null : row.saved_usd);
+// what the agent's own hook saved, measured in characters, so its tokens are an estimate
+const hooksTitle = (row) => `${counted(row.hook_folds, "output")} folded by the agent's hook; tokens estimated from the characters it measured`;
+const hooksCell = (row) => row.hook_folds > 0 && h("span", { title: hooksTitle(row) }, `−${brief(row.hook_saved_tokens)} tokens`);
 // a column's label, what it is sorted by, what it shows
 const COLUMNS = {
   when: ["When", timeOf, (row) => [row.is_live && live(), h("time", { title: when(timeOf(row)) }, `${span(Date.now() - timeOf(row))} ago`)]],
@@ -23,6 +26,7 @@ const COLUMNS = {
   tokens: number("Tokens", "tokens", brief),
   cost: number("Cost", "cost_usd", money),
   saved: ["Saved", (row) => savedOf(row) ?? -Infinity, (row) => Boolean(savedOf(row)) && money(savedOf(row))],
+  hooks: ["By hooks", (row) => row.hook_saved_tokens ?? -1, hooksCell],
   problems: number("Problems", "problems", (found) => found > 0 && h("strong", count(found))),
 };
 

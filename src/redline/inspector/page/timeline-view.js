@@ -8,6 +8,9 @@ const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDow
 const HELP = "❙ cold cache, ▲ lost cache, ▼ compaction. Point or press arrows for numbers; click or press Enter to go there.";
 const total = (sizes) => sizes.reduce((sum, size) => sum + size, 0);
 
+/** `mcp__server__tool` as "tool (server)" */
+const named = (kind) => h("bdi", { title: kind }, line(kind.replace(/^mcp__(.+?)__(.+)$/, "$2 ($1)"), 60));
+
 class TimelineView extends DrawnView {
   off = new Set();
   at = Infinity;
@@ -74,7 +77,7 @@ class TimelineView extends DrawnView {
     this.values = names.map(() => h("span.number"));
     const toggle = (name, at) => {
       const swatch = h(UNSENT.includes(name) ? `span.swatch.hatched.${name}` : `span.swatch.k${at % 10}`);
-      const made = button([swatch, h("bdi", line(name, 60)), this.values[at]], () => {
+      const made = button([swatch, named(name), this.values[at]], () => {
         if (!this.off.delete(name)) this.off.add(name);
         made.ariaPressed = !this.off.has(name);
         this.#draw();
@@ -117,7 +120,7 @@ class TimelineView extends DrawnView {
     const page = Math.min(last, to);
     const known = points.map((_, at) => factsOf(this.timeline, at));
     const row = ({ request, sizes }, at) => [link(count(request), () => this.#open(at)), ...sizes.map(count), ...known[at].map(([, value]) => value)];
-    const heads = ["request", ...kinds.map((kind) => h("bdi", line(kind, 60))), ...known[0].map(([name]) => name)];
+    const heads = ["request", ...kinds.map(named), ...known[0].map(([name]) => name)];
     const turner = (name, by, disabled) => button(name, () => this.#turn(page + by), { disabled });
     fill(this.numbers, table("", heads, points.map(row).slice(page * ROWS, (page + 1) * ROWS)));
     fill(this.pages, turner("Earlier", -1, page === 0), `Page ${page + 1} of ${last + 1}`, turner("Later", 1, page === last));

@@ -6,6 +6,8 @@ import { spaced } from "./policy-form.js";
 const QUOTED = "The agent later read the same lines again, or said a whole line that was only in what had been struck.";
 const STRICT = "The agent later used a rare word, such as a path, that was only in what had been struck. Much of it did no harm.";
 
+const AGAIN = "The agent asked again for what had been struck. It stays from then on; struck once more, it would be a loop.";
+
 /** {element, show(found)}; `open(params)` opens the conversation with the policy. */
 export function whatIfAnswer(open) {
   const [numbers, curves, details] = [h("dl.figures"), h("div.curves"), h("div")];
@@ -38,13 +40,18 @@ function figures(found) {
   ].map(([name, value, says]) => [name, [strong(value), h("small", says)]]);
 }
 
-function risks({ may_be_missed: strikes, requests, quoted, strict }) {
+function risks({ may_be_missed: strikes, requests, quoted, strict, rereads }) {
   const part = (number, whole, what) => [strong(counted(number, what)), ` (${percent(number / whole, 1)})`];
   const told = (name, risk, says) => {
     const seen = [part(risk.strikes, strikes, "strike"), " in ", part(risk.requests, requests, "request")];
     return h("div", name, h("p", risk.strikes ? seen : "None seen."), h("small", says));
   };
-  return [h("h2", "Risk"), h("div.pair", told("Read or quoted again", quoted, QUOTED), told("Named again", strict, STRICT))];
+  const again = [strong(counted(rereads.asked_again, "result")), `, of which ${count(rereads.struck_again)} struck again`];
+  const loops = h("div", "Asked for again", h("p", rereads.asked_again ? again : "None seen."), h("small", AGAIN));
+  return [
+    h("h2", "Risk"),
+    h("div.pair", told("Read or quoted again", quoted, QUOTED), told("Named again", strict, STRICT), loops),
+  ];
 }
 
 function misses(found, open) {

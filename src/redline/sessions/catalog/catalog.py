@@ -15,6 +15,7 @@ import msgspec
 from redline.agents.opencode.database import OpenCodeDatabase
 from redline.agents.readers import READERS, SessionPlace, session_places
 from redline.errors import RedlineError, ValidationError
+from redline.hooks.accounts import HookSavings, read_hook_accounts
 from redline.sessions.catalog.catalog_row import CatalogCache, CatalogRow, FoundSession, lasting_place
 from redline.sessions.catalog.last_listing import SessionName, full_name, is_number, known_names, name_sessions, place_named
 from redline.sessions.catalog.session_files import SessionInput, find_sessions, is_object_address, sessions_in_file
@@ -74,11 +75,11 @@ class Catalog:
             if row is None:
                 unknown.append(one)
             else:
-                yield row
+                yield with_hook_savings(row)
         try:
             for one, row in self._work_out(unknown):
                 self._cache.add(one, row)
-                yield row
+                yield with_hook_savings(row)
         finally:
             self.save()
 
@@ -127,7 +128,7 @@ class Catalog:
         if row is None:
             row = work_out(found)
             self._cache.add(found, row)
-        return row
+        return with_hook_savings(row)
 
     def save(self) -> None:
         """Keep the rows for the next call, where that is possible."""
@@ -153,6 +154,14 @@ class Catalog:
                     yield unstamped, _row(one, f"{one.session.name} cannot be read: the process that did so was ended.")
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def with_hook_savings(row: CatalogRow) -> CatalogRow:
+    """The row with what the agent's hook has saved by now; it is no part of the session, and so of no cached row."""
+    saved = read_hook_accounts().of_place(row.place) if not row.is_log else HookSavings()
+    if (saved.folds, saved.saved_tokens) == (row.hook_folds, row.hook_saved_tokens):
+        return row
+    return msgspec.structs.replace(row, hook_folds=saved.folds, hook_saved_tokens=saved.saved_tokens)
 
 
 def by_time(row: CatalogRow) -> tuple[float, str]:

@@ -44,6 +44,10 @@ class CatalogRow(msgspec.Struct, frozen=True, kw_only=True):
     """What the requests cost whose usage is recorded, at list prices."""
     saved_usd: float | None = None
     """What strikes saved of that, net; where requests were only observed, what they would have saved."""
+    hook_folds: int = 0
+    """Outputs that the agent's own hook made smaller before they were first sent, by the accounts in `~/.redline`."""
+    hook_saved_tokens: int = 0
+    """What these made each request smaller that holds them: characters as the hook measured them, tokens estimated."""
     problems: int = 0
     """Records that could not be read, and what a provider would refuse."""
     models: tuple[str, ...] = ()

@@ -56,6 +56,10 @@ class PolicyFigures:
     """What its folds take out of every request."""
     struck_tokens: int = 0
     """What its strikes take out."""
+    asked_again: int = 0
+    """Results that the agent asked for again while an earlier one was struck."""
+    struck_again: int = 0
+    """Of them, those that were struck too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +248,8 @@ def _figures(sessions: Sequence[SessionOutcome], policy: str, unit: str, whole: 
         folds=sum(one.folds for one in outcomes),
         folded_tokens=sum(one.saved.folded for one in outcomes),
         struck_tokens=sum(one.saved.struck for one in outcomes),
+        asked_again=sum(one.rereads.asked_again for one in outcomes),
+        struck_again=sum(one.rereads.struck_again for one in outcomes),
         **risk_shares(outcomes, sum(one.requests for one in sessions)),
     )
 

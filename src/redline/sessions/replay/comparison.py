@@ -14,6 +14,7 @@ from redline.record.records import SavedTokens
 from redline.rules.results import ResultKind
 from redline.sessions.replay.history import SessionHistory
 from redline.sessions.replay.paid import PaidSession, paid_of
+from redline.sessions.replay.rereads import Rereads
 from redline.sessions.replay.risk import KindRisk, PolicyPlaces, kind_risks, strikes_by_part, summed_kinds
 from redline.sessions.replay.simulated_run import SessionReplay, SimulatedRun
 from redline.sessions.replay.under_policy import BY_PEER, BY_PROVIDER
@@ -59,6 +60,8 @@ class PolicyOutcome(msgspec.Struct, frozen=True):
     folds: int = 0
     partial_folds: int = 0
     """Of them, those that leave lines out: these may be missed, as strikes may."""
+    rereads: Rereads = Rereads()
+    """What was asked for again after a strike, and struck again."""
     saved: SavedTokens = SavedTokens()
     """The tokens that its folds take out of every request, and its strikes."""
 
@@ -164,6 +167,7 @@ def outcome_of(session: SessionReplay, replayed: SimulatedRun, *, with_requests:
         strikes=sum(not one.is_fold for one in replayed.strikes),
         folds=sum(one.is_fold for one in replayed.strikes),
         partial_folds=sum(one.is_partial for one in replayed.strikes),
+        rereads=replayed.rereads,
         saved=SavedTokens.of(replayed.strikes),
         strikes_at_risk=quoted.strikes,
         requests_at_risk=quoted.requests,
@@ -217,6 +221,8 @@ class Comparison:
             "struck_tokens": sum(one.saved.struck for one in found),
             "folded_tokens": sum(one.saved.folded for one in found),
             **risk_shares(found, self.requests),
+            "asked_again": sum(one.rereads.asked_again for one in found),
+            "struck_again": sum(one.rereads.struck_again for one in found),
             "kinds": {kind: msgspec.structs.asdict(risk) for kind, risk in summed_kinds(one.kinds for one in found).items()},
             "sessions_dearer": sum(ratio > 1 + 1e-9 for ratio in ratios) / len(ratios),
             "worst_session": max(ratios),

@@ -19,6 +19,7 @@ from redline.providers.usage import Usage
 from redline.record.log import Stored
 from redline.record.reading import ReadOnlyLog, StoredLog
 from redline.record.records import (
+    Destination,
     EditingStopped,
     ForkedFrom,
     HeadMoved,
@@ -76,6 +77,8 @@ class PastRequest(msgspec.Struct, frozen=True):
     usage_record: int | None = None
     """In a log, the number of the record that reported it."""
     bill: OpenBill = OpenBill()
+    sent_to: Destination | None = None
+    """None where nobody says, as in agents' session files."""
 
     @property
     def indices(self) -> Iterator[int]:
@@ -370,6 +373,7 @@ class _Walk:
                 is_new_view=self._is_new_view,
                 record=record,
                 bill=bill,
+                sent_to=sent_to,
             )
         )
         self._is_new_view = False

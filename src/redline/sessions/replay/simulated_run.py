@@ -14,6 +14,7 @@ from redline.rules.facts import Seen
 from redline.rules.results import ResultKind
 from redline.schedules.bill import Charge, charge
 from redline.sessions.replay.history import PastStrike, SessionHistory
+from redline.sessions.replay.rereads import Rereads, asked_results, rereads_of
 from redline.sessions.replay.risk import (
     Holder,
     Measure,
@@ -24,6 +25,7 @@ from redline.sessions.replay.risk import (
     places_of,
     risk_of,
     strict_uses_in,
+    strikes_by_part,
     uses_in,
 )
 from redline.sessions.replay.under_policy import BY_PEER, BY_PROVIDER, SessionSizes, strikes_under
@@ -54,6 +56,8 @@ class SimulatedRun:
     strikes: tuple[PastStrike, ...] = ()
     risks: dict[Measure, Risk] = field(default_factory=dict)
     """What the strikes put at risk, by each measure. Of strikes that were made nothing is known: the model had no words."""
+    rereads: Rereads = field(default_factory=Rereads)
+    """What was asked for again after a strike, and struck again; of strikes that were made this is what happened."""
 
     @property
     def misses(self) -> dict[Measure, dict[int, Use]]:
@@ -188,6 +192,7 @@ class SessionReplay:
         self.sizes = SessionSizes(history, counter)
         self._quoted_uses = lru_cache(lambda: uses_in(history, self.seen))
         self._strict_uses = lru_cache(lambda drops: strict_uses_in(history, self.seen, drops_messages=drops))
+        self._asked_results = lru_cache(lambda: asked_results(history, self.seen))
 
     @cached_property
     def seen(self) -> list[list[Seen]]:
@@ -205,8 +210,12 @@ class SessionReplay:
 
     def as_sent(self, rule: PriceRule) -> SimulatedRun:
         """With the strikes that were made, in tokens as the provider counts."""
-        scale = self.sizes.scale
-        return SimulatedRun(self.sizes, rule, tuple(strike.scaled(scale) for strike in self.history.strikes))
+        strikes = tuple(strike.scaled(self.sizes.scale) for strike in self.history.strikes)
+        return SimulatedRun(self.sizes, rule, strikes, rereads=self.rereads(strikes))
+
+    def rereads(self, strikes: Sequence[PastStrike]) -> Rereads:
+        """What was asked for again after one of these strikes, and struck again."""
+        return rereads_of(self._asked_results(), strikes_by_part(self.history, strikes)) if strikes else Rereads()
 
     def unstruck(self, rule: PriceRule) -> SimulatedRun:
         """With everything sent."""
@@ -238,4 +247,4 @@ class SessionReplay:
             else one
             for one in strikes
         )
-        return SimulatedRun(self.sizes, rule, told, risks)
+        return SimulatedRun(self.sizes, rule, told, risks, self.rereads(strikes))
