@@ -71,10 +71,7 @@ _MOST_REOPENED = 3
 """Logs that one list needs: its own, the index of sessions, and one that it goes on from."""
 _LIFETIMES_MS = {"none": 0.0, "5m": 300_000.0, "1h": 3_600_000.0}
 
-
 _REQUEST_FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name not in ("schedule", "model"))
-
-
 _Asked = tuple[float, Model | None, object, str, RefusedLimit | None, tuple[bool, bool]]
 """When, which model, what is sent ahead of the messages, how long the cache is kept, the limit that was refused, whether the
 recall tool may be offered and more may be struck."""

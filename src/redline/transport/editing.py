@@ -372,8 +372,7 @@ class WireEditor:
                     model=body.model or None,
                     preamble=_preamble(call, body),
                     lifetime=body.lifetime,
-                    **self._settings_of_recall(offer, call),
-                    refused=refused,
+                    **_asked_besides(offer, call, refused),
                 )
             self._holdout.record(request, arm)
         if side_call is None:
@@ -392,9 +391,6 @@ class WireEditor:
         namespace = self._namespace(call, observed, body.account)
         arm = NO_ARM if observed else self._holdout.arm_of(body, session, namespace)
         return (HELD_OUT, held_out(namespace), arm) if arm == "holdout" else (observed, namespace, arm)
-
-    def _settings_of_recall(self, offer: Offer, call: Call) -> dict[str, Any]:
-        return {"may_recall": offer == "may begin", "strikes_more": not call.is_next_turn} if offer else {}
 
     def _why_observed(self, call: Call) -> str:
         """Why the client's bytes are sent, whatever the Editor says; empty if they may be changed."""
@@ -425,6 +421,12 @@ class WireEditor:
             request = self._last.get((namespace, call.session or named))
             if request is not None:
                 self.editor.keep_warm(request)
+
+
+def _asked_besides(offer: Offer, call: Call, refused: RefusedLimit | None) -> dict[str, Any]:
+    """What the Editor is told of recall and of limits, where there is anything to tell."""
+    told: dict[str, Any] = {} if refused is None else {"refused": refused}
+    return told | ({"may_recall": offer == "may begin", "strikes_more": not call.is_next_turn} if offer else {})
 
 
 def _spliced(edited: Edited, request: "EditedRequest", *, with_tool: bool) -> Edited:
