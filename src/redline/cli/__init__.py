@@ -48,7 +48,6 @@ GROUPS = {
         "sessions": "List the agent sessions on this computer, newest first.",
         "show": "Show a conversation, with what is struck in it and why.",
         "explain": "Say why a part is sent or struck, and how to undo it.",
-        "diff": "Compare two requests, two policies, or record and request.",
         "search": "Find words in all sessions on this computer, or in a store.",
         "serve": "Look at sessions in the browser: requests, strikes, what if.",
     },
@@ -58,27 +57,28 @@ GROUPS = {
     },
     "Measure": {
         "replay": "Say what policies would have saved and risked in sessions.",
-        "cache": "Say what broke the provider's cache in a session, and what to set.",
+        "cache": "Say what broke the provider's cache, and what to set.",
         "proof": "Compare edited sessions with those that were held out.",
-        "outcome": "Say how a session ended, for redline proof.",
-        "tools": "Say what each tool definition costs, and how often it is called.",
     },
     "Keep stores": {
         "ls": "List the conversations of a store, or add them up.",
-        "export": "Write a session in any format, or as Markdown, HTML or JSON.",
-        "compact": "Replace a session's older messages by an outline, without a model.",
         "rm": "Delete conversations for good, or blobs that none refers to.",
     },
 }
 """The commands that `redline --help` lists, by what people want to do, and what each does."""
 
 COMMANDS = {name: says for group in GROUPS.values() for name, says in group.items()} | {
+    "compact": "Replace a session's older messages by an outline, without a model.",
     "completion": "Print what makes a shell complete commands, options and sessions.",
+    "diff": "Compare two requests, two policies, or record and request.",
+    "export": "Write a session in any format, or as Markdown, HTML or JSON.",
     "inspect": "Show what sessions hold.",
     "log": "Draw the records, branches and batches of a session as a tree.",
+    "outcome": "Say how a session ended, for redline proof.",
     "purge": "Delete everything that Redline stored on this computer.",
+    "tools": "Say what each tool definition costs, and how often it is called.",
 }
-"""Every subcommand, those that are not listed, too; its function has the name of its file."""
+"""Every subcommand, those that are only named, too; its function has the name of its file."""
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "convert": ("export", "--body"),
@@ -180,6 +180,9 @@ class _LazyGroup(click.Group):
         for heading, group in GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(width), says) for name, says in group.items()])
+        others = sorted(COMMANDS.keys() - {name for group in GROUPS.values() for name in group})
+        with formatter.section("More, each with a --help of its own"):
+            formatter.write_text(", ".join(others))
         if plugins := _plugins():
             with formatter.section("From other packages"):
                 formatter.write_dl([(point.name.ljust(width), f"Of the package {package_of(point)}.") for point in plugins])

@@ -44,7 +44,21 @@ def command(as_json: bool) -> None:
         playback = load_session(str(write_sample_session(Path(folder) / "session.jsonl")), 0).playback(DEFAULT_PRESET)
         said = [playback.history.load(index).native for index in range(playback.history.count)]
         if as_json:
-            say_json(_for_programs(playback, said))
+            request = _request_after(playback, said)
+            say_json(
+                {
+                    "messages": playback.history.count,
+                    "requests": len(playback.history.requests),
+                    "problems": [asdict(problem) for problem in check(said, format=playback.history.format)],
+                    "repairs": [{"index": change.index, "what": change.what} for change in request.repairs],
+                    "problems_after": [asdict(problem) for problem in check(request.messages, format=request.format)],
+                    "policy": playback.name,
+                    "strikes": [strike_to_json(playback, strike, is_undoable=False) for strike in playback.strikes],
+                    "cost_usd": playback.player.usd(playback.player.all_sent.cost),
+                    "saved_usd": playback.saved_usd,
+                    "requests_at_risk": playback.run.risks["strict"].requests,
+                }
+            )
             return
         say("A session of Claude Code that crashed. Nothing of this is sent anywhere.", "bold")
         for name, words in _report(playback, said):
@@ -94,22 +108,6 @@ def _example(playback: Playback, strike: PastStrike) -> str:
     return f"{shortened(named, 34):<35}{sizes:<12}{strike.because.partition(',')[0]}"
 
 
-def _for_programs(playback: Playback, said: Sequence[Any]) -> dict[str, Any]:
-    request = _request_after(playback, said)
-    return {
-        "messages": playback.history.count,
-        "requests": len(playback.history.requests),
-        "problems": [asdict(problem) for problem in check(said, format=playback.history.format)],
-        "repairs": [{"index": change.index, "what": change.what} for change in request.repairs],
-        "problems_after": [asdict(problem) for problem in check(request.messages, format=request.format)],
-        "policy": playback.name,
-        "strikes": [strike_to_json(playback, strike, is_undoable=False) for strike in playback.strikes],
-        "cost_usd": playback.player.usd(playback.player.all_sent.cost),
-        "saved_usd": playback.saved_usd,
-        "requests_at_risk": playback.run.risks["strict"].requests,
-    }
-
-
 # --- the session: invented, but shaped like real ones: searches, passed tests, files read again and again, a crash at the end
 
 _START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -142,7 +140,8 @@ def _steps() -> Iterator[tuple[str, dict[str, Any], str | None, bool]]:
     """Tool, arguments, answer, whether a break came before. No answer: the session crashed before it came."""
     for number, name in enumerate((*_NAMES, *_NAMES[:2])):
         file, found = f"{_FOLDER}/shop/{name}.py", f"order.sum_of_{name}"
-        yield "Grep", {"pattern": found, "path": "shop"}, _matches(name), number in (2, 4)
+        lines = (f"{file}:{3 * at + 3}:    return render(order, total={found}({at}))" for at in range(30))
+        yield "Grep", {"pattern": found, "path": "shop"}, "\n".join(lines), number in (2, 4)
         yield "Read", {"file_path": file}, _source(name, number), False
         yield "Bash", {"command": "python -m pytest -v"}, _tests(_FAILED), False
         yield "Edit", {"file_path": file, "old_string": f"{found}(7)", "new_string": f"{name}_total(order, 7)"}, "ok", False
@@ -150,14 +149,6 @@ def _steps() -> Iterator[tuple[str, dict[str, Any], str | None, bool]]:
         yield "Read", {"file_path": file}, _source(name, number + 1), False
     yield "Bash", {"command": "make deploy"}, "Error: deploy key is missing", False
     yield "Bash", {"command": "systemctl restart worker"}, None, False
-
-
-def _matches(name: str) -> str:
-    """What a search prints: the path on each line."""
-    return "\n".join(
-        f"{_FOLDER}/shop/{name}.py:{3 * number + 3}:    return render(order, total=order.sum_of_{name}({number}))"
-        for number in range(30)
-    )
 
 
 def write_sample_session(path: Path) -> Path:

@@ -213,7 +213,7 @@ class Editor:
                 with self._histories.going_on(given) as way:
                     said, places = with_hidden_turns(given, way, self._histories, self._reader)
                     cut = way.tree.shortened(said.chains) if self._policy.compact_at is not None else None
-                    request = None if cut else self._decided(way, given, said, places, asked, origin)
+                    request = None if cut else self._decided(way, given, (said, places), asked, origin)
                     cut = cut or way.tree.shortened(said.chains)
                 if request is not None or cut is None:
                     return request or unchanged_request(given, "a compaction of it was undone meanwhile")
@@ -236,21 +236,16 @@ class Editor:
         raise AssertionError("the last attempt raises or returns")
 
     def _decided(
-        self,
-        way: OpenTree,
-        shown: IncomingList,
-        given: IncomingList,
-        positions_of: Positions,
-        asked: _Asked,
-        origin: ForkedFrom | None,
+        self, way: OpenTree, shown: IncomingList, said: tuple[IncomingList, Positions], asked: _Asked, whole: ForkedFrom | None
     ) -> EditedRequest | None:
-        """Record the list with its hidden turns, and say what to send in its place; None if its beginning gives way to an
-        outline from now on."""
+        """Record what was said, hidden turns included, and say what to send in place of the list that was shown; None if an
+        outline takes the place of its beginning from now on."""
+        given, positions_of = said
         now, model, preamble, lifetime, refused, (may_recall, strikes_more) = asked
         if given.leading_system_messages:
             preamble = [preamble, *(payloads.decode(native) for native in given.natives[: given.leading_system_messages])]
         for _ in range(_MOST_TRIES):
-            spot = follow(self._histories, way, given, now, offered=self._recall_tool if may_recall else "", whole=origin)
+            spot = follow(self._histories, way, given, now, offered=self._recall_tool if may_recall else "", whole=whole)
             if why := way.tree.left_alone_at(spot.record):
                 return dataclasses.replace(unchanged_request(shown, why), log=way.name, record=spot.record)
             tool = way.tree.tool_at(spot.record) if self._recall_tool else ""
@@ -283,14 +278,14 @@ class Editor:
                 way.tree.read()
                 continue  # another process has decided first: what it has sent counts
             way.engines[engine.timeline.head] = engine
-            said, positions = messages_to_send(way.struck, given, made, engine.state, self._policy.strategy)
+            sent, positions = messages_to_send(way.struck, given, made, engine.state, self._policy.strategy)
             request = EditedRequest(
                 **{name: getattr(made, name) for name in _REQUEST_FIELDS},
                 schedule=schedule.name,
                 model=known,
-                said=said,
+                said=sent,
                 positions=[None if place is None else positions_of[place] for place in positions],
-                is_changed=is_changed(shown, said),
+                is_changed=is_changed(shown, sent),
                 log=way.name,
                 record=engine.timeline.head,
                 recall_tool=settings.way_back.tool,

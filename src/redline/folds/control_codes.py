@@ -53,7 +53,10 @@ class ControlCodes(PartialFold):
         least = max(_LEAST_SAVED, _LEAST_SHARE * len(text))
         if "\x1b" not in uncoloured:  # the cursor never goes up: only lines that change may have to stay
             asked = [number for number in asked if moving[number] or shown[number] != output.lines[number]]
-            if sum(len(output.lines[number]) - _least_shown(shown[number]) for number in asked) < least:
+            said = (
+                (output.lines[number], shown[number]) for number in asked
+            )  # a line shows its words at least, or is written over
+            if sum(len(line) - (0 if _MOVES.search(words) else len(words.rstrip())) for line, words in pairs) < least:
                 return None
         kept = output.near_failures(asked)
         for number, (line, moves) in enumerate(zip(lines, moving, strict=True)):
@@ -143,11 +146,6 @@ class _Screen:
         else:
             self.rows[self._above : self._above] = self._under
         self._under = []
-
-
-def _least_shown(words: str) -> int:
-    """So many characters of a line are shown at least, whatever is written over."""
-    return 0 if _MOVES.search(words) else len(words.rstrip())
 
 
 def _has_codes(text: str) -> bool:

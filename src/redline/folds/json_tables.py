@@ -135,7 +135,10 @@ class _Layout(NamedTuple):
                     return rows, end
                 value, at = found[0], found.end()
                 if self.unit and value[0] in "[{":
-                    whole, value = value, _LINE_BREAK.sub(_without_break, value)
+                    whole, value = (
+                        value,
+                        _LINE_BREAK.sub(lambda one: one[0] if one[1] is None else f"{one[1]} " if one[1] else "", value),
+                    )
                     if self._written(value) != whole:
                         return rows, end
                 values.append(value)
@@ -192,10 +195,6 @@ class _Layout(NamedTuple):
             return place[0]
 
         return _PLACE_OF_BREAK.sub(broken, value)
-
-
-def _without_break(found: re.Match[str]) -> str:
-    return found[0] if found[1] is None else f"{found[1]} " if found[1] else ""
 
 
 def _layout_of(text: str, start: re.Match[str]) -> _Layout | None:

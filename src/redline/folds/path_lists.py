@@ -66,7 +66,8 @@ class PathLists(ExactFold):
                 level += 1
             del folders[level:]
             folder, said = folders[-1] if folders else "", line[len(_INDENT) * level :]
-            if level < _MOST_LEVELS and place + 1 < len(lines) and _is_heading(said, lines[place + 1], level):
+            has_names = place + 1 < len(lines) and lines[place + 1].startswith(_INDENT * (level + 1))
+            if level < _MOST_LEVELS and has_names and said[-1:] in ("/", "\\") and _FOLDER.match(said):
                 folders.append(folder + said)
             elif folder:
                 column = _COLUMN.match(said)
@@ -77,19 +78,15 @@ class PathLists(ExactFold):
         return "\n".join(unfolded)
 
 
-def _is_heading(line: str, after: str, level: int) -> bool:
-    """Whether a line of a level is a folder with names below it."""
-    return line[-1:] in ("/", "\\") and after.startswith(_INDENT * (level + 1)) and _FOLDER.match(line) is not None
-
-
 def _lists_in(lines: Sequence[str]) -> Iterator[tuple[int, list[_Entry]]]:
     """Runs of lines that name paths, and where they begin."""
     places = [place for place, line in enumerate(lines) if "/" in line or "\\" in line]
     for first, last in _rows(places):
         entries, start = list[_Entry](), first
         for place in range(first, last + 1):
-            found = _ENTRY.match(lines[place])
-            if found is not None and not _has_more(lines[place + 1 : place + 2]):
+            found, after = _ENTRY.match(lines[place]), lines[place + 1] if place + 1 < len(lines) else ""
+            # what follows would be taken for a name below a path, or is a match in it
+            if found is not None and not after.startswith(_INDENT) and not _MATCH.match(after):
                 column, folder, name, spaced, spaced_name = found.groups()
                 entries.append(_Entry(column, folder or spaced, name or spaced_name))
                 continue
@@ -113,11 +110,6 @@ def _rows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
         last = place
     if last > first:
         yield first, last
-
-
-def _has_more(after: Sequence[str]) -> bool:
-    """Whether the next line would be taken for a name below a path, or is a match in it."""
-    return bool(after) and (after[0].startswith(_INDENT) or _MATCH.match(after[0]) is not None)
 
 
 def _arranged(entries: Sequence[_Entry], level: int, written: int) -> list[str]:

@@ -173,7 +173,8 @@ def plain_text(text: str) -> str:
 
 def has_routine_lines(plain: str) -> bool:
     """Whether any line of a plain text may be routine. Most texts have none, and are not looked at again."""
-    return _any_start(_letters(plain)).search(f"\n{plain}") is not None or _any_sign().search(plain) is not None
+    start, sign = _any(_letters(plain))
+    return start.search(f"\n{plain}") is not None or sign.search(plain) is not None
 
 
 def routine_lines(plain: str, kinds: Sequence[LineKind]) -> set[int]:
@@ -232,13 +233,11 @@ def _patterns(kinds: Sequence[LineKind], letters: frozenset[str] | None = None) 
 
 
 @cache
-def _any_start(letters: frozenset[str] | None) -> re.Pattern[str]:
-    return re.compile(rf"\n[ \t]*+(?:{_joined((kind.pattern for kind in _ALL_KINDS if not kind.sign), letters)})", re.MULTILINE)
-
-
-@cache
-def _any_sign() -> re.Pattern[str]:
-    return re.compile(_joined(re.escape(kind.sign.lstrip(" ")) for kind in _ALL_KINDS if kind.sign))
+def _any(letters: frozenset[str] | None) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The beginnings of routine lines, and the signs of those that are known by a sign."""
+    starts = _joined((kind.pattern for kind in _ALL_KINDS if not kind.sign), letters)
+    signs = _joined(re.escape(kind.sign.lstrip(" ")) for kind in _ALL_KINDS if kind.sign)
+    return re.compile(rf"\n[ \t]*+(?:{starts})", re.MULTILINE), re.compile(signs)
 
 
 def _joined(patterns: Iterable[str], letters: frozenset[str] | None = None) -> str:
