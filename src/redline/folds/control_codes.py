@@ -53,9 +53,7 @@ class ControlCodes(PartialFold):
         least = max(_LEAST_SAVED, _LEAST_SHARE * len(text))
         if "\x1b" not in uncoloured:  # the cursor never goes up: only lines that change may have to stay
             asked = [number for number in asked if moving[number] or shown[number] != output.lines[number]]
-            said = (
-                (output.lines[number], shown[number]) for number in asked
-            )  # a line shows its words at least, or is written over
+            pairs = ((output.lines[number], shown[number]) for number in asked)  # words stay, unless they are written over
             if sum(len(line) - (0 if _MOVES.search(words) else len(words.rstrip())) for line, words in pairs) < least:
                 return None
         kept = output.near_failures(asked)
