@@ -260,7 +260,7 @@ def picture_size(source: str) -> tuple[int, int] | None:
         header = base64.b64decode(encoded[: len(encoded) // 4 * 4])
     except (binascii.Error, ValueError):
         return None
-    if header.startswith(b"\x89PNG\r\n\x1a\n") and len(header) >= 24:
+    if header.startswith(b"\x89PNG\r\n\x1a\n") and header[12:16] == b"IHDR" and len(header) >= 24:
         return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
     if header.startswith((b"GIF87a", b"GIF89a")) and len(header) >= 10:
         return int.from_bytes(header[6:8], "little"), int.from_bytes(header[8:10], "little")
