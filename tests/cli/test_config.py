@@ -241,6 +241,7 @@ def test_every_variable_in_the_source_is_declared():
     """Whoever reads a new variable of Redline's documents it with the others."""
     inner = {"REDLINE_RUN", "REDLINE_COMPLETE", "REDLINE_DATABASE"}  # set by Redline or click, and a name in an example
     inner |= {"REDLINE_LISTENING_SOCKET", "REDLINE_PROXY_KEY", "REDLINE_PROXY_RUN", "REDLINE_RUN_STORE"}  # by `redline run`
+    inner |= {"REDLINE_HOOK", "REDLINE_HOOK_WHOLE"}  # by `redline run --hooks`, for the agent's plugin
     declared = {setting.variable for setting in SETTINGS.values()} | VARIABLES.keys() | inner
     source = "\n".join(path.read_text(encoding="utf-8") for path in (Path(SOURCE) / "redline").rglob("*.py"))
     assert set(re.findall(r"\bREDLINE_[A-Z][A-Z_]*[A-Z]\b", source)) <= declared

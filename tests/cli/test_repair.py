@@ -174,5 +174,5 @@ AGENTS = [mender for mender in MENDERS if mender.name != "plain lists of message
 @pytest.mark.parametrize("mender", AGENTS, ids=lambda mender: mender.name)
 def test_every_place_is_documented(mender):
     """What was repaired must be put somewhere, and the page on repairing files has the same table."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "formats-and-transcripts.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "repairing-session-files.md").read_text(encoding="utf-8")
     assert f"| {mender.name} | {mender.looks_at} | {mender.resumes_by} |" in page.replace("`", "")

@@ -90,8 +90,7 @@ def test_unknown_record_of_this_version_is_passed_over(shared):
 def older(tmp_path_factory):
     """The sources of the last commit that wrote records of the version before."""
     folder = tmp_path_factory.mktemp("older")
-    places = ("src/redline/record/records.py", "src/redline/log/migrations.py")  # where it is, and where it was
-    find = ["git", "-C", str(ROOT), "log", "--format=%H", f"-SVERSION = {VERSION}", "--", *places]
+    find = ["git", "-C", str(ROOT), "log", "--format=%H", f"-SVERSION = {VERSION}", "--", "src/redline/record/records.py"]
     found = (subprocess.run(find, capture_output=True, text=True, check=False).stdout.split() or [""])[-1]  # the first of all
     archive = subprocess.run(["git", "-C", str(ROOT), "archive", f"{found}^", "src"], capture_output=True, check=False)
     if not found or archive.returncode:
@@ -102,7 +101,7 @@ def older(tmp_path_factory):
 
 OLD_PROGRAM = """
 import sys, redline
-from redline.log.migrations import VERSION  # where it was then
+from redline.record.records import VERSION
 talk = redline.open(sys.argv[1])
 for text in sys.argv[2:]:
     talk.add({"role": "user", "content": text})

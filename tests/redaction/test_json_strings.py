@@ -39,7 +39,7 @@ def test_no_realistic_secret_is_left_in_json(setting, is_ascii):
 @pytest.mark.parametrize("name", dict.fromkeys(secret.name for secret in SECRETS))
 def test_every_kind_is_documented(name):
     """Each has its row."""
-    page = Path(__file__).resolve().parents[2] / "docs" / "the-record.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "secrets.md"
     assert f"| {name} |" in page.read_text(encoding="utf-8")
 
 

@@ -23,7 +23,7 @@ def test_the_pattern_is_compiled_once():
     assert kind.pattern.search("see T-12")["secret"] == "12"
 
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "the-record.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "secrets.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("name", "secret"), [(name, secret) for name, secrets in EXAMPLES.items() for secret in secrets])

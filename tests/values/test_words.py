@@ -11,7 +11,7 @@ from redline.values.words import EN, REFERENCE, TEMPLATE_FIELDS, ZH, Placeholder
 
 NOT_PLACEHOLDERS = (
     *("cut", "interrupted", "not_shown", "tools_heading"),
-    *("run_again", "read_again", "search_again", "call_again", "may_repeat", "saved_in"),
+    *("kept_in_record", "run_again", "read_again", "search_again", "call_again", "may_repeat", "saved_in"),
     *(field.name for field in fields(Placeholders) if field.name.startswith("outline")),
 )
 PLACEHOLDERS = [field.name for field in fields(Placeholders) if field.name not in NOT_PLACEHOLDERS]

@@ -74,7 +74,8 @@ class PieceReader:
         sent: Sequence[tuple[bytes, bytes]],
     ) -> SentPieces:
         """The pieces of a request; `sent` is each message as it was sent, and as the client wrote it."""
-        ahead: list[tuple[CachePiece, _Marks]] = [(CachePiece("model", model, _digest(model.encode())), ())]
+        named = model.encode("utf-8", "replace")  # half an emoji may be in it
+        ahead: list[tuple[CachePiece, _Marks]] = [(CachePiece("model", named.decode(), _digest(named)), ())]
         for name in (name for name in _HEADERS if name in headers):
             values = sorted(value.strip() for value in headers[name].split(","))
             ahead += self._known("header", name, payloads.encode(values))

@@ -19,7 +19,22 @@ if TYPE_CHECKING:
     from redline.store import Store
 
 SESSION_COMMANDS = frozenset(
-    {"cache", "check", "diff", "export", "inspect", "log", "repair", "replay", "serve", "sessions", "show"}
+    {
+        "cache",
+        "check",
+        "compact",
+        "diff",
+        "export",
+        "inspect",
+        "log",
+        "proof",
+        "repair",
+        "replay",
+        "serve",
+        "sessions",
+        "show",
+        "tools",
+    }
 )
 """The commands whose arguments are all sessions."""
 

@@ -469,6 +469,11 @@ _EXAMPLES: dict[str, SettingData] = {
     "proxy.keep": "30d",
     "proxy.upstream": ("openai=https://openrouter.ai/api/v1",),
     "proxy.allow_origin": ("http://localhost:3000",),
+    "proxy.warn_usd": 5.0,
+    "proxy.max_usd": 10.0,
+    "proxy.warn_usd_day": 20.0,
+    "proxy.max_usd_day": 50.0,
+    "proxy.prices": ("my-model=0.5/2",),
     "replay.jobs": 4,
     "replay.address": "auto",
 }
