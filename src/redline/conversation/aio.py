@@ -128,6 +128,7 @@ class AsyncConversation:
     finish_compaction = _another(Talk.finish_compaction)
     record_usage = _Method(Talk.record_usage)
     check_tokens = _Method(Talk.check_tokens)
+    learn_limit = _Method(Talk.learn_limit)
     request = _Method(Talk.request)
     preview = _Method(Talk.preview)
     recall = _Method(Talk.recall)
