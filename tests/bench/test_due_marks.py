@@ -39,7 +39,7 @@ def test_at_once_strikes_every_mark_when_it_is_due(marked, rule):
 def test_the_marks_of_a_preset_hold_all_that_it_strikes(preset):
     """When free it strikes some of them, later. (What is asked for again after a strike stays: then each way keeps other parts,
     so that this is held by a session in which that makes no difference.)"""
-    session_made = SessionReplay(generated(3))
+    session_made = SessionReplay(generated(1, files=20))
     due = {(one.index, one.at): one.first for one in due_marks(session_made.sizes)[preset]}
     policy = find_policy(preset)
     struck, at_once = strikes_under([policy, replace(policy, schedule="eager")], session_made.sizes, RULE)
