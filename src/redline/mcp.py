@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 from redline.conversation.conversation import Conversation
+from redline.conversation.origins import MessageFinder, Origins
 from redline.conversation.resent.tree import HistoryTree
 from redline.engine.fold_words import deed_of
 from redline.errors import ExecutionError, RedlineError, ValidationError
@@ -31,7 +32,7 @@ from redline.sessions.read_session import ReadSession, read_session
 from redline.sessions.replay.history import PastStrike
 from redline.sessions.to_json import is_on
 from redline.store import Store
-from redline.values.messages import reference_to
+from redline.values.messages import find_generation, reference_to
 
 __all__ = [
     "NamedSession",
@@ -273,13 +274,11 @@ class SessionTools:
         """What a stub refers to, or a row of `strikes`."""
         own = self._binding.find(session, "recall")
         history = own.read.history(branch=own.head)
-        return recall_from(
-            reference,
-            lambda index: history.load(index) if index < history.count else None,
-            self._blobs,
-            lines=lines or None,
-            grep=grep or None,
-        )
+        find: MessageFinder = lambda index: history.load(index) if index < history.count else None  # noqa: E731
+        generation = find_generation(reference)
+        if generation is not None and generation != history.state.ancestors:  # of a conversation that this one goes on from
+            find = Origins(history.state.forked_from, self._store.address_of(own.log)).finder(generation)
+        return recall_from(reference, find, self._blobs, lines=lines or None, grep=grep or None)
 
     def search(self, words: str = "", *, grep: str = "", limit: int = 10, session: str = "") -> str:
         """The best lines of all that the session said, with their references."""

@@ -260,3 +260,23 @@ def test_a_server_stays_with_the_session_it_was_started_for(tmp_path):
     before, after, text = ask([store / f"{name}.jsonl"], look)
     assert before["strikes"] == after["strikes"]
     assert text.startswith("A ")
+
+
+def test_places_of_the_whole_conversation_are_read_from_there(tmp_path):
+    """An outline names places of the conversation that it stands for: they are read in that one, not in its own."""
+    with redline.open(tmp_path / "whole.jsonl", format="anthropic") as talk:
+        for message in told("A"):
+            talk.add(message)
+        first = "Why does the build fail?"
+        with talk.compact("outline", keep_last=2) as made:
+            own = made.messages[0]["content"]
+            address = made.name
+
+    async def look(client):
+        refused = await client.call_tool("recall", {"reference": "4#0.0"})
+        return [(await call(client, "recall", reference=place)) for place in ("0#0.0", "#0.0")], refused.content[0].text
+
+    (whole, present), unknown = ask([address], look)
+    assert (whole, whole == present) == (first, False)
+    assert str(present)[:20] in str(own)
+    assert "There is no conversation 4 before this one" in unknown
