@@ -1,4 +1,7 @@
-"""The pictures of the inspector in README and docs, taken in a real browser: `python -m bench.screenshots`."""
+"""The pictures of the inspector in README and docs, taken in a real browser: `python -m bench.screenshots`.
+
+The timeline is that of a recorded session, where the recorded sessions are; the other pictures are of invented ones.
+"""
 
 import json
 import os
@@ -12,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+from bench.corpus import CORPUS
 from bench.sample_sessions import write_sample_sessions
 
 __all__ = ["main"]
@@ -19,6 +23,8 @@ __all__ = ["main"]
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 _CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 _WIDE = {"width": 1280, "height": 800}
+_RECORDED = "claude-code/ohmyposh-597d17fc-8ee.jsonl"
+"""Of JanDeDobbeleer/oh-my-posh (MIT): a day of Claude Code."""
 
 
 def main() -> None:
@@ -31,20 +37,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         session = write_sample_sessions(Path(folder) / "sessions")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        recorded = CORPUS / _RECORDED
+        if recorded.exists():
+            shutil.copy2(recorded, session.parent)
         with _inspector(session.parent) as (url, token):
-            _take_all(browser, url, token, session.stem)
+            _take_all(browser, url, token, session.stem, recorded.stem if recorded.exists() else session.stem)
         browser.close()
 
 
-def _take_all(browser: Any, url: str, token: str, name: str) -> None:
+def _take_all(browser: Any, url: str, token: str, name: str, recorded: str) -> None:
     rows = json.load(urlopen(f"{url}api/sessions?token={token}"))["sessions"]
-    session = next(row["id"] for row in rows if row["name"] == name)
+    session, drawn = (next(row["id"] for row in rows if row["name"] == one) for one in (name, recorded))
     strikes = json.load(urlopen(f"{url}api/sessions/{session}/strikes?token={token}"))["strikes"]
     index = max(strikes, key=lambda strike: strike["tokens_before"])["index"]
     pictures = {
         "inspector-sessions": ("", "light"),
         "inspector-conversation": (f"s/{session}?index={index}", "light"),
-        "inspector-timeline": (f"s/{session}/timeline", "light"),
+        "inspector-timeline": (f"s/{drawn}/timeline", "light"),
         "inspector-what-if": (f"s/{session}/what-if", "dark"),
     }
     for picture, (path, scheme) in pictures.items():
