@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from redline.folds.references import quotes_reference
 from redline.testing.endpoints import endpoint_at
 from tests.pointers import follow, holds_file, lost_pointers, sent_results, ways_to_have
 from tests.real_agents.descriptions import REAL_AGENTS
@@ -61,7 +62,8 @@ def test_every_pointer_arrives_at_words(long_task):
 
 
 def test_a_file_that_is_read_is_seen(long_task):
-    """R101: each read, the first and every other, is answered with the file's words, in the result or where it points to."""
+    """R101: each read, the first and every other, is answered with the file's words, in the result or where it points to; that
+    a reference leads to its words is tested in test_folds_of_agents."""
     _, phases = long_task
     for name in phases:
         asked = turns(phases, name)
@@ -73,7 +75,8 @@ def test_a_file_that_is_read_is_seen(long_task):
                 arrived = follow(results, read)
                 assert arrived is not None, f"{name} {number}: {read.text[:200]}"
                 assert arrived.kind == "words", f"{name} {number}: {arrived.text[:200]}"
-                assert holds_file({"text": arrived.text}, FILES[step.what]), f"{name} {number}"
+                said = body if quotes_reference(arrived.text) else {"text": arrived.text}  # lines that another result has
+                assert holds_file(said, FILES[step.what]), f"{name} {number}"
 
 
 def test_at_the_end_every_file_can_be_had(long_task):

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, takewhile, zip_longest
+from itertools import chain, takewhile
 from typing import TypeVar
 
 import msgspec
@@ -16,7 +16,6 @@ from redline.engine.state import State, runs_of
 from redline.errors import LogError
 from redline.providers import find_format
 from redline.providers.usage import Usage
-from redline.record.log import Stored
 from redline.record.reading import ReadOnlyLog, StoredLog
 from redline.record.records import (
     Destination,
@@ -34,7 +33,7 @@ from redline.record.records import (
     UsageReported,
     ViewChanged,
 )
-from redline.record.timeline import Timeline
+from redline.record.timeline import RecordTree, Timeline
 from redline.schedules.bill import OpenBill
 from redline.values.messages import Message
 
@@ -271,7 +270,7 @@ def history_of_log(log: StoredLog, *, head: int | None = None, observed: str = "
     timeline = Timeline(ReadOnlyLog(log.records), head)
     if timeline.head not in timeline.records.stored:
         raise LogError(f"There is no record {head} in {log.place}; it has {len(log.records)}.")
-    path = list(_with_late_usage(timeline))
+    path = timeline.path()
     for position, one in enumerate(path):
         walk.take(position, one.record, number=one.number, parent=one.parent)
     return SessionHistory(
@@ -279,7 +278,7 @@ def history_of_log(log: StoredLog, *, head: int | None = None, observed: str = "
         agent=LOG,
         records=tuple(one.record for one in path),
         state=walk.state,
-        requests=tuple(walk.requests),
+        requests=tuple(_with_late_usage(walk.requests, timeline.records)),
         strikes=walk.book.strikes,
         models={request.end: request.model for request in walk.requests if request.model},
         observed=observed or walk.left_alone,
@@ -287,13 +286,14 @@ def history_of_log(log: StoredLog, *, head: int | None = None, observed: str = "
     )
 
 
-def _with_late_usage(timeline: Timeline) -> Iterator[Stored]:
-    """The path to the head; usage that was reported after the next request had begun follows the request that it is of."""
-    path, tree = timeline.path(), timeline.records
-    for one, after in zip_longest(path, path[1:]):
-        yield one
-        late = [tree.stored[number] for number in tree.children.get(one.number, ()) if after and number > after.number]
-        yield from (other for other in late if isinstance(other.record, UsageReported))
+def _with_late_usage(requests: Sequence[PastRequest], tree: RecordTree) -> Iterator[PastRequest]:
+    """The requests, also with usage that was reported only after the next had begun, which was priced without it."""
+    for request in requests:
+        beside = tree.children.get(request.record, ()) if request.record is not None and request.usage is None else ()
+        late = next((one for one in map(tree.stored.__getitem__, beside) if isinstance(one.record, UsageReported)), None)
+        if late is not None and isinstance(late.record, UsageReported):
+            request = msgspec.structs.replace(request, usage=late.record.usage, usage_record=late.number)
+        yield request
 
 
 class _Walk:
