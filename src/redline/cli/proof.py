@@ -52,7 +52,8 @@ def command(stores: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         say_json({"arms": _as_json(arms), "outcomes": _as_json(outcomes)})
         return code
-    _show("Edited beside held out", arms, ("edited", "held out"))
+    if any(map(len, arms)):
+        _show("Edited beside held out", arms, ("edited", "held out"))
     if any(map(len, outcomes)):
         _show("Ended well beside ended badly", outcomes, ("good", "bad"))
     for line in _what_to_do(sessions, arms):
@@ -107,7 +108,7 @@ def _what_to_do(sessions: Sequence[SessionBehaviour], arms: _Groups) -> Iterator
     edited, held = map(len, arms)
     if not edited and not held:
         yield (
-            f"None of {counted(len(sessions), 'session')} here began under a holdout. `redline run --holdout 10% -- AGENT` or "
+            f"No session here, of {len(sessions):,}, began under a holdout. `redline run --holdout 10% -- AGENT` or "
             "`redline proxy --holdout 10%` sends one session in ten as it came."
         )
     elif min(edited, held) < LEAST:
