@@ -68,7 +68,7 @@ def test_a_store_without_a_holdout_says_how_to_begin_one(tmp_path):
     filled(tmp_path, count=3, share=0.0)
     done = redline("proof", tmp_path)
     assert done.returncode == 0
-    assert "None of 3 sessions here began under a holdout" in done.stdout
+    assert "No session here, of 3, began under a holdout" in done.stdout
     assert "--holdout 10%" in done.stdout
 
 
